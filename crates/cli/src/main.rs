@@ -1,0 +1,2 @@
+//! reana-lock.
+fn main() {}

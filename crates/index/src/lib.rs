@@ -1,0 +1,1 @@
+//! The package index: wire formats, HTTP, cache, sdists.

@@ -1,0 +1,1 @@
+//! requirements.txt: parse, render, diff. Pure.

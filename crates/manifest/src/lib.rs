@@ -1,0 +1,1 @@
+//! What a repository declares, read without running it. Pure.

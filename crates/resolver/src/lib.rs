@@ -1,0 +1,1 @@
+//! From requirements and a catalog to pins. Pure.

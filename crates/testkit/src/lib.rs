@@ -1,0 +1,1 @@
+//! For tests: scenario worlds, a sealed sandbox, an index on loopback.

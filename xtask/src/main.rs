@@ -1,0 +1,2 @@
+//! What people here do more than once.
+fn main() {}
