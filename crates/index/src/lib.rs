@@ -1,1 +1,4 @@
 //! The package index: wire formats, HTTP, cache, sdists.
+
+pub mod archive;
+pub mod sdist;
