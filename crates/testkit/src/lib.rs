@@ -1,1 +1,14 @@
-//! For tests: scenario worlds, a sealed sandbox, an index on loopback.
+//! For tests alone: wheels, sdists and whole indexes made in memory, and a sealed sandbox to run the command in.
+//!
+//! Everything made here is the same bytes on every machine. What can't be made is a defect of the test, so
+//! these functions panic and say what is wrong.
+
+pub mod sandbox;
+pub mod sdist;
+pub mod wheel;
+pub mod world;
+
+pub use sandbox::{Output, Sandbox};
+pub use sdist::{sdist, tar_gz};
+pub use wheel::{Wheel, wheel, zip};
+pub use world::{DistKind, Release, World, WorldFile};
