@@ -12,6 +12,7 @@ pub mod origin;
 pub mod pin;
 pub mod python;
 pub mod requirement;
+pub mod requirements_file;
 pub mod tags;
 pub mod target;
 
