@@ -1,2 +1,52 @@
-//! What people here do more than once.
-fn main() {}
+//! What people here do more than once: `cargo xtask test`, `live`, `record`, `generate`, `tidy`.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a developer's tool: it runs programs, reads and writes files, and speaks"
+)]
+
+mod generate;
+mod live;
+mod project;
+mod record;
+mod suite;
+#[cfg(test)]
+mod tidy;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", about = "What people here do more than once", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Check everything that needs no network: format, lints, tests, generated pages, licences
+    Test,
+    /// Check against the live index, with a real pip where there is one
+    Live,
+    /// Check the house rules alone
+    Tidy,
+    /// Write the recorded index of the example fleet anew, from the live one
+    Record(record::Options),
+    /// Write the command's reference, man page, completions and schema into docs/
+    Generate {
+        /// Change nothing; fail where a page is not up to date
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().task {
+        Task::Test => suite::test(),
+        Task::Live => live::live(),
+        Task::Tidy => suite::tidy(),
+        Task::Record(options) => record::record(&options),
+        Task::Generate { check } => generate::generate(check),
+    }
+}
