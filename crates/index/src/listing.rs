@@ -1,0 +1,247 @@
+//! A page in compact form: what the cache keeps, and what a [`Listing`] reads lazily.
+//!
+//! The head has the versions, ascending, and where each one's files stand in the rest. A version's files
+//! are decoded when they are asked for, which for most versions is never.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use reana_model::file::CoreMetadata;
+use reana_model::{DistFile, DistName, Listing, PackageName, Sha256, Version, Yanked};
+use rkyv::util::AlignedVec;
+use rkyv::{Archive, Deserialize, Serialize, rancor};
+
+use crate::error::Error;
+use crate::wire::{Page, ProjectStatus};
+
+#[derive(Debug, Archive, Serialize, Deserialize)]
+struct Head {
+    known: bool,
+    skipped: u32,
+    status: Option<(String, String)>,
+    releases: Vec<Release>,
+}
+
+#[derive(Debug, Archive, Serialize, Deserialize)]
+struct Release {
+    version: String,
+    start: u32,
+    length: u32,
+    /// The first upload, in microseconds since 1970.
+    earliest: Option<i64>,
+    /// A file that has no upload time.
+    undated: Option<String>,
+}
+
+#[derive(Debug, Archive, Serialize, Deserialize)]
+struct File {
+    name: String,
+    url: String,
+    sha256: Option<[u8; 32]>,
+    size: Option<u64>,
+    requires_python: Option<String>,
+    yanked: Option<String>,
+    uploaded: Option<i64>,
+    metadata: Announced,
+}
+
+#[derive(Debug, Archive, Serialize, Deserialize)]
+enum Announced {
+    No,
+    Yes,
+    Hashed([u8; 32]),
+}
+
+/// A page's compact form; none where it is too large for it.
+pub(crate) fn encode(page: Option<&Page>) -> Option<Vec<u8>> {
+    let empty = Page::default();
+    let files = &page.unwrap_or(&empty).files;
+    let mut releases: BTreeMap<&Version, Vec<&DistFile>> = BTreeMap::new();
+    for file in files {
+        releases.entry(file.name.version()).or_default().push(file);
+    }
+    let mut rest: Vec<u8> = Vec::with_capacity(files.len() * 300);
+    let mut head = Head {
+        known: page.is_some(),
+        skipped: u32::try_from(page.map_or(0, |page| page.skipped)).unwrap_or(u32::MAX),
+        status: page.and_then(|it| it.status.as_ref()).map(|it| (it.status.clone(), it.reason.clone())),
+        releases: Vec::with_capacity(releases.len()),
+    };
+    for (version, files) in releases {
+        let compact: Vec<File> = files.iter().map(|file| File::of(file)).collect();
+        let blob = rkyv::to_bytes::<rancor::Error>(&compact).ok()?;
+        head.releases.push(Release {
+            version: version.to_string(),
+            start: u32::try_from(rest.len()).ok()?,
+            length: u32::try_from(blob.len()).ok()?,
+            earliest: files.iter().filter_map(|file| Some(file.uploaded?.as_microsecond())).min(),
+            undated: files
+                .iter()
+                .find(|file| file.uploaded.is_none())
+                .map(|file| file.name.file().to_owned()),
+        });
+        rest.extend_from_slice(&blob);
+    }
+    let head = rkyv::to_bytes::<rancor::Error>(&head).ok()?;
+    let mut bytes = u32::try_from(head.len()).ok()?.to_le_bytes().to_vec();
+    bytes.reserve_exact(head.len() + rest.len());
+    bytes.extend_from_slice(&head);
+    bytes.extend_from_slice(&rest);
+    Some(bytes)
+}
+
+impl File {
+    fn of(file: &DistFile) -> Self {
+        Self {
+            name: file.name.file().to_owned(),
+            url: file.url.clone(),
+            sha256: file.sha256.map(|hash| hash.0),
+            size: file.size,
+            requires_python: file.requires_python.as_ref().map(ToString::to_string),
+            yanked: match &file.yanked {
+                Yanked::No => None,
+                Yanked::Yes(reason) => Some(reason.clone()),
+            },
+            uploaded: file.uploaded.map(|time| time.as_microsecond()),
+            metadata: match file.core_metadata {
+                CoreMetadata::Absent => Announced::No,
+                CoreMetadata::Present => Announced::Yes,
+                CoreMetadata::Hashed(hash) => Announced::Hashed(hash.0),
+            },
+        }
+    }
+
+    fn into_file(self, package: &PackageName) -> Option<DistFile> {
+        Some(DistFile {
+            name: DistName::parse(&self.name, package).ok()?,
+            url: self.url,
+            sha256: self.sha256.map(Sha256),
+            size: self.size,
+            requires_python: self.requires_python.and_then(|text| text.parse().ok()),
+            yanked: self.yanked.map_or(Yanked::No, Yanked::Yes),
+            uploaded: self.uploaded.and_then(|time| jiff::Timestamp::from_microsecond(time).ok()),
+            core_metadata: match self.metadata {
+                Announced::No => CoreMetadata::Absent,
+                Announced::Yes => CoreMetadata::Present,
+                Announced::Hashed(hash) => CoreMetadata::Hashed(Sha256(hash)),
+            },
+        })
+    }
+}
+
+fn aligned(bytes: &[u8]) -> AlignedVec {
+    let mut copy = AlignedVec::with_capacity(bytes.len());
+    copy.extend_from_slice(bytes);
+    copy
+}
+
+/// What may be seen of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    /// Files that were uploaded after this moment are not seen.
+    pub(crate) exclude_newer: Option<jiff::Timestamp>,
+    /// Whether files without an upload time are seen then; else they are an error.
+    pub(crate) undated_allow: bool,
+}
+
+impl View {
+    fn shows(self, file: &DistFile) -> bool {
+        match (self.exclude_newer, file.uploaded) {
+            (Some(limit), Some(time)) => time <= limit,
+            _ => true,
+        }
+    }
+}
+
+/// A page, read lazily from its compact form.
+pub(crate) struct CompactListing {
+    package: PackageName,
+    bytes: Vec<u8>,
+    known: bool,
+    view: View,
+    pub(crate) skipped: u32,
+    pub(crate) status: Option<ProjectStatus>,
+    versions: Vec<Version>,
+    /// Where each version's files stand in `bytes`.
+    places: Vec<(usize, usize)>,
+    files: Vec<OnceLock<Vec<DistFile>>>,
+}
+
+impl CompactListing {
+    /// Reads the head. `Ok(None)` where the bytes are no compact page: the cache's entry is worth nothing.
+    ///
+    /// # Errors
+    /// Where a file has no upload time and must have one.
+    pub(crate) fn new(package: &PackageName, bytes: Vec<u8>, view: View) -> Result<Option<Self>, Error> {
+        let Some((head, rest_at)) = read_head(&bytes) else { return Ok(None) };
+        let limit = view.exclude_newer.map(jiff::Timestamp::as_microsecond);
+        let (mut versions, mut places) = (Vec::with_capacity(head.releases.len()), Vec::new());
+        for release in head.releases {
+            if let (Some(limit), false) = (limit, view.undated_allow) {
+                if let Some(file) = release.undated {
+                    return Err(Error::Undated { package: package.clone(), file });
+                }
+                if release.earliest.is_none_or(|time| time > limit) {
+                    continue;
+                }
+            } else if let (Some(limit), None, Some(time)) = (limit, &release.undated, release.earliest)
+                && time > limit
+            {
+                continue;
+            }
+            let Ok(version) = release.version.parse() else { return Ok(None) };
+            let (Ok(start), Ok(length)) = (usize::try_from(release.start), usize::try_from(release.length))
+            else {
+                return Ok(None);
+            };
+            versions.push(version);
+            places.push((rest_at.saturating_add(start), length));
+        }
+        let files = versions.iter().map(|_| OnceLock::new()).collect();
+        let status = head.status.map(|(status, reason)| ProjectStatus { status, reason });
+        let (package, known, skipped) = (package.clone(), head.known, head.skipped);
+        Ok(Some(Self { package, bytes, known, view, skipped, status, versions, places, files }))
+    }
+
+    fn decode(&self, index: usize) -> Option<Vec<DistFile>> {
+        let (start, length) = *self.places.get(index)?;
+        let blob = self.bytes.get(start..start.checked_add(length)?)?;
+        let files = rkyv::from_bytes::<Vec<File>, rancor::Error>(&aligned(blob)).ok()?;
+        let files = files.into_iter().filter_map(|file| file.into_file(&self.package));
+        Some(files.filter(|file| self.view.shows(file)).collect())
+    }
+}
+
+/// Whether these bytes can be read as a page.
+pub(crate) fn is_sound(bytes: &[u8]) -> bool {
+    read_head(bytes).is_some()
+}
+
+fn read_head(bytes: &[u8]) -> Option<(Head, usize)> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+    let head = rkyv::from_bytes::<Head, rancor::Error>(&aligned(rest.get(..length)?)).ok()?;
+    Some((head, 4 + length))
+}
+
+impl Listing for CompactListing {
+    fn versions(&self) -> &[Version] {
+        &self.versions
+    }
+
+    fn files(&self, index: usize) -> &[DistFile] {
+        self.files
+            .get(index)
+            .map_or(&[], |files| files.get_or_init(|| self.decode(index).unwrap_or_default()).as_slice())
+    }
+
+    fn known(&self) -> bool {
+        self.known
+    }
+}
+
+impl std::fmt::Debug for CompactListing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({} versions)", self.package, self.versions.len())
+    }
+}

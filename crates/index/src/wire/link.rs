@@ -1,0 +1,114 @@
+//! A link on a page, made into a file.
+
+use reana_model::file::CoreMetadata;
+use reana_model::{DistFile, DistName, FileNameError, PackageName, Sha256, Yanked};
+use url::Url;
+
+use super::metadata::read_requires_python;
+
+/// What a page says of one file, in either format.
+#[derive(Debug, Default)]
+pub(super) struct Link<'a> {
+    /// The file's name, where the page gives one; else it is taken from the address.
+    pub(super) file: Option<&'a str>,
+    /// The address, relative or absolute.
+    pub(super) href: &'a str,
+    pub(super) sha256: Option<&'a str>,
+    pub(super) size: Option<u64>,
+    pub(super) requires_python: Option<&'a str>,
+    pub(super) yanked: Option<&'a str>,
+    pub(super) uploaded: Option<&'a str>,
+    pub(super) core_metadata: CoreMetadata,
+}
+
+impl Link<'_> {
+    /// The file, or why an installer has no use for it.
+    pub(super) fn to_file(&self, base: &Url, package: &PackageName) -> Result<DistFile, FileNameError> {
+        let (address, fragment) = self.href.split_once('#').unwrap_or((self.href, ""));
+        let from_address;
+        let file = match self.file {
+            Some(file) => file,
+            None => {
+                from_address = last_segment(address);
+                from_address.as_str()
+            }
+        };
+        let name = DistName::parse(file, package)?;
+        let url = absolute(address, base).ok_or_else(|| FileNameError::Shape(address.to_owned()))?;
+        let sha256 = self.sha256.or_else(|| fragment_value(fragment, "sha256"));
+        Ok(DistFile {
+            name,
+            url,
+            sha256: sha256.and_then(|text| text.parse::<Sha256>().ok()),
+            size: self.size,
+            requires_python: self.requires_python.and_then(read_requires_python),
+            yanked: self.yanked.map_or(Yanked::No, |reason| Yanked::Yes(reason.to_owned())),
+            uploaded: self.uploaded.and_then(|text| text.parse().ok()),
+            core_metadata: self.core_metadata,
+        })
+    }
+}
+
+/// `sha256=...` of a URL's fragment, which may hold several (`egg=x&sha256=...`).
+pub(crate) fn fragment_value<'a>(fragment: &'a str, key: &str) -> Option<&'a str> {
+    fragment.split('&').find_map(|part| part.split_once('=').filter(|(name, _)| *name == key)).map(|it| it.1)
+}
+
+/// The file name that an address ends in, percent-decoded, without query.
+pub(crate) fn last_segment(address: &str) -> String {
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    let segment = path.rsplit('/').next().unwrap_or_default();
+    percent_decoded(segment)
+}
+
+/// `%41` as `A`. What is not UTF-8 then, or no escape, is left as well as it can be.
+pub(crate) fn percent_decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let escaped = match (byte, tail) {
+            (b'%', [high, low, after @ ..]) => match (hex(*high), hex(*low)) {
+                (Some(high), Some(low)) => Some((high << 4 | low, after)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (byte, tail) = escaped.unwrap_or((byte, tail));
+        bytes.push(byte);
+        rest = tail;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+fn absolute(address: &str, base: &Url) -> Option<String> {
+    let address = address.trim();
+    // The usual case is left as it stands: thousands of links are read for one package.
+    let plain = address.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'@'));
+    if plain && (address.starts_with("https://") || address.starts_with("http://")) {
+        return Some(address.to_owned());
+    }
+    let mut url = base.join(address).ok()?;
+    if !matches!(url.scheme(), "http" | "https" | "file") {
+        return None;
+    }
+    // Credentials never leave the client's table of them.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    Some(url.to_string())
+}
+
+/// `true`, `sha256=...` or nothing, as `data-core-metadata` has it (PEP 658, 714).
+pub(super) fn announced(value: &str) -> CoreMetadata {
+    match fragment_value(value, "sha256").map(str::parse) {
+        Some(Ok(hash)) => CoreMetadata::Hashed(hash),
+        _ if value.is_empty() || value == "false" => CoreMetadata::Absent,
+        _ => CoreMetadata::Present,
+    }
+}
