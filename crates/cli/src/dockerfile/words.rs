@@ -1,0 +1,187 @@
+//! How a Dockerfile falls into instructions, and a `RUN` into commands and words.
+
+use std::collections::BTreeMap;
+
+/// The most characters that variables may make of one text: `A=$B$B`, `B=$C$C`, ... grow without bound else.
+const SUBSTITUTED_LIMIT: usize = 64 * 1024;
+
+/// One instruction: its lines joined, comments between them left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Instruction {
+    /// The line that it begins in, from 1.
+    pub(super) line: u32,
+    /// `FROM`, in capitals.
+    pub(super) keyword: String,
+    /// What follows. Each line end is kept as `\n`, so that lines can be counted.
+    pub(super) rest: String,
+}
+
+/// The instructions of a Dockerfile, in order.
+pub(super) fn instructions(text: &str) -> Vec<Instruction> {
+    let escape = escape_character(text);
+    let is_comment = |line: &str| line.trim_start().starts_with('#');
+    let mut found = Vec::new();
+    let mut lines = (1_u32..).zip(text.lines()).peekable();
+    while let Some((number, line)) = lines.next() {
+        if line.trim().is_empty() || is_comment(line) {
+            continue;
+        }
+        let mut joined = String::new();
+        let mut piece = line.trim_start();
+        loop {
+            let continued = piece.trim_end().strip_suffix(escape);
+            // Neither comments nor empty lines end an instruction that goes on.
+            let passed_over = !joined.is_empty() && (is_comment(piece) || piece.trim().is_empty());
+            joined.push_str(if passed_over { "" } else { continued.unwrap_or(piece) });
+            joined.push('\n');
+            if continued.is_none() && !passed_over {
+                break;
+            }
+            let Some((_, next)) = lines.next() else { break };
+            piece = next;
+        }
+        let (keyword, rest) = joined.split_once(char::is_whitespace).unwrap_or((&joined, ""));
+        let (keyword, mut rest) = (keyword.to_uppercase(), rest.to_owned());
+        for end in here_documents(&rest) {
+            while let Some((_, line)) = lines.next().filter(|(_, line)| line.trim_start_matches('\t') != end)
+            {
+                rest.push_str(if is_comment(line) { "" } else { line });
+                rest.push_str(";\n");
+            }
+            rest.push_str(";\n");
+        }
+        found.push(Instruction { line: number, keyword, rest });
+    }
+    found
+}
+
+fn escape_character(text: &str) -> char {
+    let directives = text.lines().take_while(|line| line.trim_start().starts_with('#'));
+    let mut escapes = directives.filter_map(|line| {
+        let (name, value) = line.trim_start().trim_start_matches('#').split_once('=')?;
+        if name.trim().eq_ignore_ascii_case("escape") { value.trim().chars().next() } else { None }
+    });
+    escapes.next().unwrap_or('\\')
+}
+
+/// The words that end the here-documents of an instruction: `EOF` of `<<EOF`, `<<-"EOF"`.
+fn here_documents(rest: &str) -> Vec<String> {
+    let starts = rest.match_indices("<<").filter_map(|(at, _)| rest.get(at + 2..));
+    let ends = starts.map(|end| {
+        let end = end.trim_start_matches('-').trim_start_matches(['"', '\'']);
+        end.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
+    });
+    ends.filter(|end| !end.is_empty()).collect()
+}
+
+/// The commands of a `RUN`, each as its words, with the number of lines before it. Shell words that only
+/// lead to a command (`if`, `then`, `(`) and flags of `RUN` itself are left out.
+pub(super) fn commands(rest: &str) -> Vec<(u32, Vec<String>)> {
+    if let Ok(words) = serde_json::from_str::<Vec<String>>(rest.trim()) {
+        return vec![(0, words)];
+    }
+    let mut found = Vec::new();
+    let mut lines = 0_u32;
+    for piece in split_commands(rest) {
+        // The command's own line: past the line ends that only precede it.
+        let blank = piece.len() - piece.trim_start().len();
+        let before = piece.get(..blank).unwrap_or_default().matches('\n').count();
+        let all = piece.matches('\n').count();
+        let line = lines.saturating_add(u32::try_from(before).unwrap_or(u32::MAX));
+        lines = lines.saturating_add(u32::try_from(all).unwrap_or(u32::MAX));
+        let mut words = split(&piece);
+        let leads = |word: &String| {
+            matches!(
+                word.as_str(),
+                "if" | "then" | "else" | "elif" | "do" | "while" | "{" | "(" | "!" | "exec"
+            ) || word.starts_with("--")
+        };
+        let lead = words.iter().take_while(|word| leads(word)).count();
+        words.drain(..lead);
+        if !words.is_empty() {
+            found.push((line, words));
+        }
+    }
+    found
+}
+
+/// Splits at what separates commands in a shell, outside of quotes.
+fn split_commands(text: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut quote = None;
+    for c in text.chars() {
+        match (quote, c) {
+            (None, '&' | '|' | ';') => {
+                pieces.push(String::new());
+                continue;
+            }
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(c);
+        }
+    }
+    pieces
+}
+
+/// The words of a text: separated by white space, quotes taken off.
+pub(super) fn split(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in text.chars() {
+        match (quote, c) {
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (Some(open), _) if open == c => quote = None,
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Puts known variables in: `$NAME`, `${NAME}`, `${NAME:-else}`, `${NAME:+if}`. An unknown one stays as it is.
+pub(super) fn substitute(text: &str, values: &BTreeMap<String, String>) -> String {
+    let mut found = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let (before, from) = rest.split_at(at);
+        found.push_str(before);
+        let (raw, value) = variable(from, values);
+        found.push_str(&value);
+        rest = from.get(raw..).unwrap_or_default();
+        if found.len() > SUBSTITUTED_LIMIT {
+            return text.to_owned();
+        }
+    }
+    found.push_str(rest);
+    found
+}
+
+/// The length of the variable that `text` starts with, and what is put in its place.
+fn variable(text: &str, values: &BTreeMap<String, String>) -> (usize, String) {
+    let name_length =
+        |text: &str| text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
+    let Some(body) = text.strip_prefix("${").and_then(|rest| rest.split('}').next()) else {
+        let rest = text.get(1..).unwrap_or_default();
+        let length = name_length(rest);
+        let raw = text.get(..=length).unwrap_or(text);
+        let known = rest.get(..length).and_then(|name| values.get(name));
+        return (raw.len(), known.map_or_else(|| raw.to_owned(), Clone::clone));
+    };
+    let (name, operator) = body.split_at(name_length(body));
+    let value = values.get(name).filter(|value| !value.is_empty());
+    let value = match (value, operator.trim_start_matches(':').split_at_checked(1)) {
+        (Some(_), Some(("+", then))) => Some(then.to_owned()),
+        (None, Some(("-", default))) => Some(default.to_owned()),
+        (value, _) => value.cloned(),
+    };
+    let raw = text.get(..body.len() + 3).unwrap_or(text);
+    (raw.len(), value.unwrap_or_else(|| raw.to_owned()))
+}

@@ -1,0 +1,468 @@
+//! What a command line is about: which components of which fleet, or which manifest files.
+
+use std::path::{Path, PathBuf};
+
+use reana_model::Origin;
+
+use crate::config::{self, ComponentSettings, Config, ConfigError};
+use crate::doors::disk::{self, DiskError, Entry};
+
+mod names;
+mod sources;
+mod survey;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use sources::sources;
+use survey::{Candidate, survey};
+
+/// The word that stands for every locked component of the fleet.
+pub(crate) const CLUSTER: &str = "CLUSTER";
+
+/// A lock's name where nothing says otherwise.
+pub(crate) const DEFAULT_LOCK: &str = "requirements.txt";
+
+/// What is to be locked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Plan {
+    /// The fleet's folder: where `reana-lock.toml` is, or whose subfolders hold the components. `None` for
+    /// a component or files that belong to none.
+    pub(crate) fleet_root: Option<PathBuf>,
+    /// The fleet's settings; all at their defaults where there is no file.
+    pub(crate) config: Config,
+    /// What is locked, sorted by folder, each once. Files in one command line are one unit.
+    pub(crate) units: Vec<Unit>,
+    /// What the user may want to know about what was not taken.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// What makes one lock.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Unit {
+    /// The folder's name, or as `reana-lock.toml` lists it.
+    pub(crate) name: String,
+    /// The folder, absolute and without links; sources and lock are in it.
+    pub(crate) folder: PathBuf,
+    /// The folder as the user sees it from where they stand: `reana-server`, `..`; empty for here.
+    pub(crate) shown: String,
+    /// A component, or files.
+    pub(crate) kind: UnitKind,
+    /// The lock's path; absolute. `None` where several files were named and none is the obvious one.
+    pub(crate) lock: Option<PathBuf>,
+    /// Why it is locked.
+    pub(crate) because: Because,
+    /// What `reana-lock.toml` says about it.
+    pub(crate) settings: ComponentSettings,
+}
+
+/// A component, or files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum UnitKind {
+    /// A component: its sources are found by [`sources`].
+    Component,
+    /// These manifests, as they were named and in that order, relative to the unit's folder or absolute.
+    Files(Vec<PathBuf>),
+}
+
+/// Why something is locked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Because {
+    /// It was named on the command line.
+    Named,
+    /// `reana-lock.toml` lists it, here.
+    Listed(Origin),
+    /// It has a lock.
+    Lock,
+    /// Its Dockerfile installs from the lock, here.
+    Dockerfile(Origin),
+}
+
+/// What was not taken, or not looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// A folder with a manifest that is no locked component.
+    NotLocked {
+        /// The folder's name.
+        name: String,
+        /// Whether `reana-lock.toml` calls it a shared package.
+        shared: bool,
+    },
+    /// A folder that is a link to somewhere outside of the fleet.
+    LinkOutside {
+        /// The link's name.
+        name: String,
+    },
+    /// A `reana-lock.toml` above that somebody else owns, and that is not trusted for this.
+    ForeignConfig {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Why there is nothing to lock, or not clearly.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FleetError {
+    /// What was named is neither there nor a component's name.
+    #[error("`{what}`: there is no such file or folder")]
+    NoSuch {
+        /// As it was named.
+        what: String,
+    },
+    /// What was named is no file that could be read as a manifest.
+    #[error("`{what}`: neither a folder nor a regular file")]
+    NotAFile {
+        /// As it was named.
+        what: String,
+    },
+    /// No component is called so.
+    #[error("`{name}`: no such file or folder, and no component is called so{}", among(candidates))]
+    UnknownName {
+        /// As it was named.
+        name: String,
+        /// The names that there are.
+        candidates: Vec<String>,
+    },
+    /// Several components may be meant.
+    #[error("`{name}` may stand for {}", candidates.join(", "))]
+    Ambiguous {
+        /// As it was named.
+        name: String,
+        /// The names that it may stand for.
+        candidates: Vec<String>,
+    },
+    /// Files are one lock, folders each their own: together they mean nothing.
+    #[error("`{file}` is a file and `{other}` is not: files make one lock together, components one each")]
+    Mixed {
+        /// The first file.
+        file: String,
+        /// The first other one.
+        other: String,
+    },
+    /// A folder without anything to lock.
+    #[error("{}: nothing to lock: no manifest (setup.py, pyproject.toml, setup.cfg, requirements.in), and no folder with a locked component{}", folder.display(), but(seen))]
+    NothingToLock {
+        /// The folder.
+        folder: PathBuf,
+        /// Folders in it that have a manifest and no other sign of being locked.
+        seen: Vec<String>,
+    },
+    /// A name was given where no fleet is.
+    #[error("`{what}`: no fleet here: neither {} nor the folder above holds components", cwd.display())]
+    NoFleet {
+        /// As it was named.
+        what: String,
+        /// Where the run stands.
+        cwd: PathBuf,
+    },
+    /// `reana-lock.toml` lists a folder that is not there or has no manifest.
+    #[error("{place}: `{name}` is listed as a component, but {}", if *there { "it has no manifest" } else { "there is no such folder" })]
+    Listed {
+        /// As it is listed.
+        name: String,
+        /// Where.
+        place: Origin,
+        /// Whether there is a folder.
+        there: bool,
+    },
+    /// What was named belongs to different fleets, whose settings may differ.
+    #[error("{} and {} are settings of two fleets: one run is for one of them", first.display(), second.display())]
+    TwoFleets {
+        /// The one file.
+        first: PathBuf,
+        /// The other file.
+        second: PathBuf,
+    },
+    /// A manifest that `reana-lock.toml` names is not there.
+    #[error("{}: there is no `{source_file}`, which reana-lock.toml names as a source", folder.display())]
+    SourceAbsent {
+        /// The component's folder.
+        folder: PathBuf,
+        /// The manifest, as it is named.
+        source_file: String,
+    },
+    /// `reana-lock.toml` is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The file system.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+}
+
+fn among(candidates: &[String]) -> String {
+    if candidates.is_empty() { String::new() } else { format!(" (there are {})", candidates.join(", ")) }
+}
+
+fn but(seen: &[String]) -> String {
+    if seen.is_empty() {
+        return String::new();
+    }
+    format!(" (a manifest alone, without a lock or a Dockerfile that installs from one: {})", seen.join(", "))
+}
+
+impl Plan {
+    /// The folder that the journal of this plan's locks belongs in: the fleet's, else the one folder that
+    /// holds all units.
+    pub(crate) fn journal_folder(&self) -> PathBuf {
+        let folders = self.units.iter().map(|unit| unit.folder.as_path());
+        let folders = self.fleet_root.as_deref().into_iter().chain(folders);
+        let common = folders.map(Path::to_path_buf).reduce(|common, folder| {
+            let shared = common.components().zip(folder.components()).take_while(|(a, b)| a == b);
+            shared.map(|(part, _)| part).collect()
+        });
+        common.unwrap_or_default()
+    }
+}
+
+/// What a word of the command line stands for.
+enum Named {
+    Folder(PathBuf),
+    File(PathBuf),
+    Name(String),
+    Cluster,
+}
+
+/// Finds what is to be locked. `what` is as typed; nothing means the folder that the run stands in.
+pub(crate) fn discover(what: &[String], cwd: &Path) -> Result<Plan, FleetError> {
+    let cwd = disk::canonical(cwd)?;
+    let here = [".".to_owned()];
+    let what = if what.is_empty() { &here } else { what };
+    let named = what.iter().map(|what| classify(what, &cwd)).collect::<Result<Vec<_>, _>>()?;
+
+    let file = named.iter().position(|named| matches!(named, Named::File(_)));
+    let other = named.iter().position(|named| !matches!(named, Named::File(_)));
+    if let (Some(file), Some(other)) = (file, other) {
+        let word = |at: usize| what.get(at).cloned().unwrap_or_default();
+        return Err(FleetError::Mixed { file: word(file), other: word(other) });
+    }
+    let mut search = Search { cwd, plan: Plan::default(), default_config: true };
+    if file.is_some() {
+        search.files(what)?;
+        return Ok(search.plan);
+    }
+    for (named, what) in named.into_iter().zip(what) {
+        match named {
+            Named::Folder(folder) => search.folder(&folder)?,
+            Named::Cluster => search.cluster(what)?,
+            Named::Name(name) => search.name(&name)?,
+            Named::File(_) => {}
+        }
+    }
+    let Plan { units, notes, .. } = &mut search.plan;
+    units.sort_by(|a, b| a.folder.cmp(&b.folder));
+    units.dedup_by(|a, b| a.folder == b.folder);
+    let is_taken = |name: &str| units.iter().any(|unit| unit.name == name);
+    notes.retain(|note| !matches!(note, Note::NotLocked { name, .. } if is_taken(name)));
+    Ok(search.plan)
+}
+
+fn classify(what: &str, cwd: &Path) -> Result<Named, FleetError> {
+    if what == CLUSTER {
+        return Ok(Named::Cluster);
+    }
+    let path = cwd.join(what);
+    match disk::entry(&path) {
+        Entry::Folder => Ok(Named::Folder(disk::canonical(&path)?)),
+        Entry::File => Ok(Named::File(path)),
+        Entry::Other => Err(FleetError::NotAFile { what: what.to_owned() }),
+        Entry::Absent if names::is_name(what) => Ok(Named::Name(what.to_owned())),
+        Entry::Absent => Err(FleetError::NoSuch { what: what.to_owned() }),
+    }
+}
+
+struct Search {
+    cwd: PathBuf,
+    plan: Plan,
+    /// Whether no settings were chosen yet.
+    default_config: bool,
+}
+
+impl Search {
+    /// A folder: a fleet when `reana-lock.toml` in it lists components, a component when it has a manifest,
+    /// else a fleet when its subfolders hold components.
+    fn folder(&mut self, folder: &Path) -> Result<(), FleetError> {
+        let own = Config::of_folder(folder)?;
+        if own.components.is_empty()
+            && let Some(candidate) = Candidate::at(folder, own_name(folder), &own)?
+        {
+            let config = if own.path.is_some() { Some(own) } else { self.config_above(folder)? };
+            let root = config.as_ref().and_then(|config| config.folder().map(Path::to_path_buf));
+            self.take_config(config.unwrap_or_default(), root)?;
+            let because = candidate.because.clone().unwrap_or(Because::Named);
+            self.take(candidate, because);
+            return Ok(());
+        }
+        let (candidates, notes) = survey(folder, &own)?;
+        if !candidates.iter().any(Candidate::is_locked) {
+            let seen = candidates.into_iter().map(|candidate| candidate.name).collect();
+            return Err(FleetError::NothingToLock { folder: folder.to_owned(), seen });
+        }
+        let config = if own.path.is_some() { Some(own) } else { self.config_above(folder)? };
+        self.take_config(config.unwrap_or_default(), Some(folder.to_owned()))?;
+        self.take_locked(candidates, notes);
+        Ok(())
+    }
+
+    fn cluster(&mut self, what: &str) -> Result<(), FleetError> {
+        let (root, config, candidates, notes) = self.fleet(what)?;
+        if !candidates.iter().any(Candidate::is_locked) {
+            let seen = candidates.into_iter().map(|candidate| candidate.name).collect();
+            return Err(FleetError::NothingToLock { folder: root, seen });
+        }
+        self.take_config(config, Some(root))?;
+        self.take_locked(candidates, notes);
+        Ok(())
+    }
+
+    fn name(&mut self, name: &str) -> Result<(), FleetError> {
+        let (root, config, mut candidates, _) = self.fleet(name)?;
+        let known: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+        let at = match names::matches(name, &known)[..] {
+            [at] => at,
+            [] => {
+                let candidates = known.iter().map(|&known| known.to_owned()).collect();
+                return Err(FleetError::UnknownName { name: name.to_owned(), candidates });
+            }
+            ref several => {
+                let candidates = several.iter().filter_map(|&at| known.get(at));
+                let candidates = candidates.map(|&known| known.to_owned()).collect();
+                return Err(FleetError::Ambiguous { name: name.to_owned(), candidates });
+            }
+        };
+        self.take_config(config, Some(root))?;
+        let candidate = candidates.swap_remove(at);
+        self.take(candidate, Because::Named);
+        Ok(())
+    }
+
+    /// The fleet that names are looked up in: the nearest folder upward with `reana-lock.toml`, else the
+    /// current folder, else the one above, if it holds components.
+    fn fleet(&mut self, what: &str) -> Result<(PathBuf, Config, Vec<Candidate>, Vec<Note>), FleetError> {
+        let above = self.config_above(&self.cwd.clone())?;
+        let root = above.as_ref().and_then(Config::folder).map(Path::to_path_buf);
+        let folders = [root, Some(self.cwd.clone()), self.cwd.parent().map(Path::to_path_buf)];
+        for folder in folders.into_iter().flatten() {
+            let config = match &above {
+                Some(above) if above.folder() == Some(&folder) => above.clone(),
+                _ => Config::of_folder(&folder)?,
+            };
+            let (candidates, notes) = survey(&folder, &config)?;
+            if !candidates.is_empty() {
+                return Ok((folder, config, candidates, notes));
+            }
+        }
+        Err(FleetError::NoFleet { what: what.to_owned(), cwd: self.cwd.clone() })
+    }
+
+    /// The settings of the nearest folder upward that has some. A file that neither the owner of `folder`
+    /// nor root owns is not trusted: `/tmp` is above many folders, and anybody may write there.
+    fn config_above(&mut self, folder: &Path) -> Result<Option<Config>, FleetError> {
+        for above in folder.ancestors() {
+            let path = above.join(config::FILE);
+            if disk::entry(&path) != Entry::File {
+                continue;
+            }
+            let owner = disk::owner(&path);
+            if above == folder || owner == Some(0) || owner == disk::owner(folder) {
+                return Ok(Some(Config::of_folder(above)?));
+            }
+            let note = Note::ForeignConfig { path };
+            if !self.plan.notes.contains(&note) {
+                self.plan.notes.push(note);
+            }
+        }
+        Ok(None)
+    }
+
+    fn take_config(&mut self, config: Config, root: Option<PathBuf>) -> Result<(), FleetError> {
+        if self.default_config {
+            self.default_config = false;
+            self.plan.fleet_root = root;
+            self.plan.config = config;
+            return Ok(());
+        }
+        let unset = || PathBuf::from("no file");
+        if self.plan.config.path != config.path {
+            let first = self.plan.config.path.clone().unwrap_or_else(unset);
+            return Err(FleetError::TwoFleets { first, second: config.path.unwrap_or_else(unset) });
+        }
+        if self.plan.fleet_root != root {
+            self.plan.fleet_root = None;
+        }
+        Ok(())
+    }
+
+    fn take_locked(&mut self, candidates: Vec<Candidate>, notes: Vec<Note>) {
+        self.plan.notes.extend(notes);
+        for candidate in candidates {
+            match candidate.because.clone().filter(|_| candidate.is_locked()) {
+                Some(because) => self.take(candidate, because),
+                None => self
+                    .plan
+                    .notes
+                    .push(Note::NotLocked { name: candidate.name, shared: candidate.is_shared }),
+            }
+        }
+    }
+
+    fn take(&mut self, candidate: Candidate, because: Because) {
+        let settings = self.plan.config.for_component(&candidate.name);
+        let lock = candidate.folder.join(settings.output.as_deref().unwrap_or(DEFAULT_LOCK));
+        let shown = shown(&candidate.folder, &self.cwd);
+        let Candidate { name, folder, .. } = candidate;
+        let kind = UnitKind::Component;
+        self.plan.units.push(Unit { name, folder, shown, kind, lock: Some(lock), because, settings });
+    }
+
+    /// Files: one unit, whose folder is that of the first one.
+    fn files(&mut self, what: &[String]) -> Result<(), FleetError> {
+        let Some(first) = what.first() else { return Ok(()) };
+        let (folder, _) = disk::folder_and_name(&self.cwd.join(first))?;
+        let folder = disk::canonical(&folder)?;
+        let config = self.config_above(&folder)?;
+        let root = config.as_ref().and_then(|config| config.folder().map(Path::to_path_buf));
+        self.take_config(config.unwrap_or_default(), root)?;
+        let mut files = Vec::new();
+        for what in what {
+            let (parent, name) = disk::folder_and_name(&self.cwd.join(what))?;
+            let file = disk::canonical(&parent)?.join(name);
+            let file = file.strip_prefix(&folder).map(Path::to_path_buf).unwrap_or(file);
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        let name = own_name(&folder);
+        let lock = match &files[..] {
+            [only] => lock_beside(only).map(|lock| folder.join(lock)),
+            _ => None,
+        };
+        let settings = self.plan.config.for_component(&name);
+        let shown = shown(&folder, &self.cwd);
+        let kind = UnitKind::Files(files);
+        self.plan.units.push(Unit { name, folder, shown, kind, lock, because: Because::Named, settings });
+        Ok(())
+    }
+}
+
+/// The lock of one manifest, by pip-compile's rule: `requirements.txt` for a project, else the name with
+/// `.txt` for its last ending. `None` where that would be the manifest itself.
+fn lock_beside(file: &Path) -> Option<PathBuf> {
+    let name = file.file_name()?.to_str()?;
+    let lock = match name {
+        "setup.py" | "setup.cfg" | "pyproject.toml" => file.with_file_name(DEFAULT_LOCK),
+        _ => file.with_extension("txt"),
+    };
+    (lock != file).then_some(lock)
+}
+
+fn own_name(folder: &Path) -> String {
+    folder.file_name().map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A folder as seen from another one, both absolute: `a/b`, `../a`; empty where it is the same.
+pub(crate) fn shown(folder: &Path, from: &Path) -> String {
+    let shared = folder.components().zip(from.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(shared).map(|_| "..".to_owned());
+    let down = folder.components().skip(shared).map(|part| part.as_os_str().to_string_lossy().into_owned());
+    up.chain(down).collect::<Vec<_>>().join("/")
+}

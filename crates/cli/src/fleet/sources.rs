@@ -1,0 +1,60 @@
+//! Which manifests a component is locked from.
+
+use std::path::Path;
+
+use reana_manifest::files::Files as _;
+
+use super::FleetError;
+use crate::doors::disk::{self, Entry, Project};
+
+/// The manifests, relative to the component's folder: those that `reana-lock.toml` names; else those of the
+/// old lock's header that are still there; else [`default_sources`], which may be none.
+pub(crate) fn sources(folder: &Path, named: &[String], header: &[String]) -> Result<Vec<String>, FleetError> {
+    let project = Project::open(folder)?;
+    if let Some(absent) = named.iter().find(|source| !project.exists(source)) {
+        return Err(FleetError::SourceAbsent { folder: folder.to_owned(), source_file: absent.clone() });
+    }
+    if !named.is_empty() {
+        return Ok(named.to_vec());
+    }
+    let there: Vec<String> = header.iter().filter(|source| project.exists(source)).cloned().collect();
+    if there.is_empty() { default_sources(folder) } else { Ok(there) }
+}
+
+/// The manifests of a folder where nothing names them: `requirements.in`, and the project in the first of
+/// `setup.py`, `pyproject.toml`, `setup.cfg` that declares one. REANA compiled both together where it had
+/// both.
+pub(super) fn default_sources(folder: &Path) -> Result<Vec<String>, FleetError> {
+    let is_file = |name: &str| {
+        disk::entry(&folder.join(name)) != Entry::Absent && disk::entry(&folder.join(name)) != Entry::Folder
+    };
+    let declares = |name: &str, is_sign: &dyn Fn(&str) -> bool| match disk::read(&folder.join(name)) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).lines().any(|line| is_sign(line.trim())),
+        // What can't be read may declare one: better to hear why than to hear that nothing is there.
+        Err(disk::DiskError::Absent { .. }) => false,
+        Err(_) => is_file(name),
+    };
+    let mut sources = Vec::new();
+    if is_file("requirements.in") {
+        sources.push("requirements.in".to_owned());
+    }
+    let project = if is_file("setup.py") {
+        Some("setup.py")
+    } else if declares("pyproject.toml", &is_project_table) {
+        Some("pyproject.toml")
+    } else if declares("setup.cfg", &|line| matches!(line, "[metadata]" | "[options]")) {
+        Some("setup.cfg")
+    } else {
+        None
+    };
+    sources.extend(project.map(str::to_owned));
+    Ok(sources)
+}
+
+/// A pyproject.toml with settings of tools alone is no manifest.
+fn is_project_table(line: &str) -> bool {
+    let key = line.split(['=', '#']).next().unwrap_or_default().replace([' ', '\t', '"', '\''], "");
+    matches!(key.as_str(), "[project]" | "[tool.poetry]" | "project")
+        || key.starts_with("[project.")
+        || key.starts_with("project.")
+}

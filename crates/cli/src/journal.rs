@@ -1,0 +1,229 @@
+//! A fleet's locks are written all or none (DESIGN, decision 7).
+//!
+//! A commit is a list of steps, each of which the file system does whole or not at all:
+//!
+//! 1. the journal is written: which files, the sha256 of their old and of their new content;
+//! 2. each new content is written beside its file;
+//! 3. each old content gets a second name beside its file;
+//! 4. each new content is renamed over its file;
+//! 5. the second names are removed, and then the journal.
+//!
+//! A run that is killed leaves the journal. The next one finishes what it says if every new content is whole,
+//! else it takes back what was done. Files that somebody changed since are theirs and are not touched.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use reana_model::Sha256;
+
+use crate::doors::disk::{self, DiskError, FolderLock, Locking};
+
+mod record;
+mod recovery;
+
+#[cfg(test)]
+mod tests;
+
+use record::{Record, Written};
+pub(crate) use recovery::{Outcome, Recovered};
+
+/// The journal's name, in the fleet's folder.
+pub(crate) const FILE: &str = ".reana-lock.journal";
+
+/// How often another run's lock is asked for, and how long is waited between: half a minute in all.
+const LOCK_ATTEMPTS: u32 = 300;
+const LOCK_PAUSE: Duration = Duration::from_millis(100);
+
+/// Why locks were not written. Those that were there are whole, unless [`JournalError::Stopped`] says so.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JournalError {
+    /// The file system refused; what had been done was taken back.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The file system refused, and then did not even let what had been done be taken back. The journal is
+    /// left, and the next run tries again.
+    #[error("{cause}; and taking back what was written failed as well: {undoing}")]
+    Stopped {
+        /// What failed first.
+        cause: DiskError,
+        /// What failed then.
+        undoing: Box<JournalError>,
+    },
+    /// A file, or what it is a link to, is not in the folder that the journal is for.
+    #[error("{} leads outside of {}", path.display(), root.display())]
+    Outside {
+        /// The file.
+        path: PathBuf,
+        /// The journal's folder.
+        root: PathBuf,
+    },
+    /// Two different contents are for one file, directly or through a link.
+    #[error("{} would be written twice, with different content", path.display())]
+    Twice {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another run is writing, and did not end in time.
+    #[error("{}: another run is writing here", folder.display())]
+    Busy {
+        /// The folder that it holds.
+        folder: PathBuf,
+    },
+    /// The journal that a run left can't be understood.
+    #[error("{}: not a journal of reana-lock: {reason}", path.display())]
+    Damaged {
+        /// The journal.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// One step of a commit; the number is that of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Announce,
+    Stage(usize),
+    Keep(usize),
+    Replace(usize),
+    Forget(usize),
+    Close,
+}
+
+/// A commit that is under way.
+struct Commit<'a> {
+    journal: PathBuf,
+    files: Vec<Change<'a>>,
+}
+
+struct Change<'a> {
+    written: Written,
+    content: &'a [u8],
+}
+
+/// Writes all these files, or none of them. Files that have their content already are not touched.
+/// `folder` is where the journal goes; all files are in it or below.
+pub(crate) fn commit(changes: &[(PathBuf, Vec<u8>)], folder: &Path) -> Result<(), JournalError> {
+    let root = disk::canonical(folder)?;
+    let _root = lock(&root)?;
+    if recovery::is_needed(&root) {
+        recovery::recover_locked(&root)?;
+    }
+    let folders = folders_of(changes, &root)?;
+    let _folders = lock_all(folders.iter().filter(|folder| **folder != root))?;
+    let commit = Commit::prepare(changes, &root)?;
+    for step in commit.steps() {
+        if let Err(cause) = commit.run(step) {
+            return Err(match recovery::take_back(&root) {
+                Ok(_) => cause.into(),
+                Err(undoing) => JournalError::Stopped { cause, undoing: Box::new(undoing) },
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Finishes or takes back what a killed run left in this folder; `None` where there is nothing to do.
+/// To be called when a run starts.
+pub(crate) fn recover(folder: &Path) -> Result<Option<Recovered>, JournalError> {
+    if !recovery::is_needed(folder) {
+        return Ok(None);
+    }
+    let root = disk::canonical(folder)?;
+    let _root = lock(&root)?;
+    // Asked again: the run that had the lock may have been the one that wrote the journal.
+    if recovery::is_needed(&root) { recovery::recover_locked(&root).map(Some) } else { Ok(None) }
+}
+
+fn lock(folder: &Path) -> Result<Option<FolderLock>, JournalError> {
+    for attempt in 1..=LOCK_ATTEMPTS {
+        match disk::try_lock(folder)? {
+            Locking::Got(lock) => return Ok(lock),
+            Locking::Busy if attempt < LOCK_ATTEMPTS => std::thread::sleep(LOCK_PAUSE),
+            Locking::Busy => {}
+        }
+    }
+    Err(JournalError::Busy { folder: folder.to_owned() })
+}
+
+/// Locks folders in their order, so that no two runs wait for each other.
+fn lock_all<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<FolderLock>, JournalError> {
+    let mut locks = Vec::new();
+    for folder in folders {
+        locks.extend(lock(folder)?);
+    }
+    Ok(locks)
+}
+
+fn folders_of(changes: &[(PathBuf, Vec<u8>)], root: &Path) -> Result<BTreeSet<PathBuf>, JournalError> {
+    let folder = |(path, _): &(PathBuf, _)| {
+        let path = real_path(path, root)?;
+        Ok(disk::folder_and_name(&path)?.0)
+    };
+    changes.iter().map(folder).collect()
+}
+
+/// Where a file really is: its folder without links, and what it is a link to if it is one.
+fn real_path(path: &Path, root: &Path) -> Result<PathBuf, JournalError> {
+    let real = if disk::is_link(path) {
+        disk::canonical(path)?
+    } else {
+        let (folder, name) = disk::folder_and_name(path)?;
+        disk::canonical(&folder)?.join(name)
+    };
+    if real.starts_with(root) {
+        Ok(real)
+    } else {
+        Err(JournalError::Outside { path: path.to_owned(), root: root.to_owned() })
+    }
+}
+
+impl<'a> Commit<'a> {
+    fn prepare(changes: &'a [(PathBuf, Vec<u8>)], root: &Path) -> Result<Self, JournalError> {
+        let mut files: Vec<Change<'a>> = Vec::new();
+        for (path, content) in changes {
+            let target = real_path(path, root)?;
+            let old = disk::read_if_there(&target)?.map(|old| Sha256::of(&old));
+            let written = Written { target, old, new: Sha256::of(content) };
+            match files.iter().find(|file| file.written.target == written.target) {
+                Some(same) if same.written.new == written.new => {}
+                Some(_) => return Err(JournalError::Twice { path: path.clone() }),
+                None => files.push(Change { written, content }),
+            }
+        }
+        files.retain(|file| file.written.old != Some(file.written.new));
+        Ok(Self { journal: root.join(FILE), files })
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        if self.files.is_empty() {
+            return Vec::new();
+        }
+        let each = |step: fn(usize) -> Step| (0..self.files.len()).map(step);
+        let mut steps = vec![Step::Announce];
+        steps.extend(each(Step::Stage));
+        steps.extend(each(Step::Keep));
+        steps.extend(each(Step::Replace));
+        steps.extend(each(Step::Forget));
+        steps.push(Step::Close);
+        steps
+    }
+
+    fn run(&self, step: Step) -> Result<(), DiskError> {
+        let file = |at: usize| self.files.get(at);
+        match step {
+            Step::Announce => {
+                let files = self.files.iter().map(|file| file.written.clone()).collect();
+                disk::write(&self.journal, &Record { files }.to_bytes(&self.journal)?)
+            }
+            Step::Stage(at) => file(at).map_or(Ok(()), |file| {
+                disk::stage(&file.written.staged()?, file.content, &file.written.target)
+            }),
+            Step::Keep(at) => file(at).map_or(Ok(()), |file| file.written.keep()),
+            Step::Replace(at) => file(at).map_or(Ok(()), |file| file.written.replace()),
+            Step::Forget(at) => file(at).map_or(Ok(()), |file| disk::remove(&file.written.kept()?)),
+            Step::Close => disk::remove(&self.journal),
+        }
+    }
+}
