@@ -1,1 +1,19 @@
-//! requirements.txt: parse, render, diff. Pure.
+//! Locks: the `requirements.txt` that comes out. Parse, header, render, diff. Pure.
+//!
+//! The format is pip-compile's, so that pip installs from it and today's scripts can read it. Its goals here:
+//! the same content gives the same bytes, in any order of input; a change of one package changes that
+//! package's lines alone; and what is written can be read back whole.
+
+mod diff;
+mod header;
+mod marker;
+mod parse;
+mod render;
+mod style;
+
+pub use diff::{Change, ChangeKind, Step, diff, unified};
+pub use header::{Command, Header, HeaderOut, shell_quote};
+pub use marker::marker_text;
+pub use parse::{Lock, LockProblem, LockProblemKind, LockedPin, UnnamedPin, parse};
+pub use render::{EmittedOptions, LockContent, LockWarning, render, warnings, without_credentials};
+pub use style::{AnnotationStyle, Newline, Style, UnsafePackages, default_unsafe_packages};

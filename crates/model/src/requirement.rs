@@ -1,9 +1,10 @@
 //! Dependency specifiers (PEP 508) with the place that they were written at.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
-use pep508_rs::{VerbatimUrl, VersionOrUrl};
+use pep508_rs::{Pep508Url, VersionOrUrl};
 
 use crate::{ExtraName, MarkerTree, Origin, PackageName, VersionSpecifiers};
 
@@ -59,17 +60,17 @@ pub struct RequirementError {
 impl Requirement {
     /// Reads a requirement as PEP 508 defines it.
     pub fn parse(text: &str, origin: Origin) -> Result<Self, RequirementError> {
-        let parsed: pep508_rs::Requirement<VerbatimUrl> =
-            text.parse().map_err(|error: pep508_rs::Pep508Error| RequirementError {
-                text: text.trim().to_owned(),
-                reason: first_line(&error.message.to_string()),
-            })?;
+        let refused =
+            |reason: &str| RequirementError { text: text.trim().to_owned(), reason: first_line(reason) };
+        check_bounds(text).map_err(refused)?;
+        let parsed = pep508_rs::Requirement::<Address>::from_str(text)
+            .map_err(|error| refused(&error.message.to_string()))?;
         let source = match parsed.version_or_url {
             None => Source::Index(VersionSpecifiers::empty()),
             Some(VersionOrUrl::VersionSpecifier(specifiers)) => Source::Index(specifiers),
             Some(VersionOrUrl::Url(url)) => {
-                let given = url.given().map_or_else(|| url.to_string(), str::to_owned);
-                Source::Direct(Direct { url: url.to_string(), given, unnamed: false, editable: false })
+                let Address { url, given } = url;
+                Source::Direct(Direct { url, given, unnamed: false, editable: false })
             }
         };
         let mut extras = parsed.extras;
@@ -109,6 +110,81 @@ impl Requirement {
             Source::Direct(direct) => Some(direct),
         }
     }
+}
+
+/// Reads a marker (PEP 508). One that is nested or branched beyond reason is refused, for its cost could be
+/// without bound.
+pub fn parse_marker(text: &str) -> Result<MarkerTree, RequirementError> {
+    let refused =
+        |reason: &str| RequirementError { text: text.trim().to_owned(), reason: first_line(reason) };
+    check_marker_bounds(text).map_err(refused)?;
+    MarkerTree::from_str(text).map_err(|error| refused(&error.message.to_string()))
+}
+
+/// The address behind `name @`, taken as it stands: the environment is not looked at.
+#[derive(Debug)]
+struct Address {
+    url: String,
+    given: String,
+}
+
+impl Pep508Url for Address {
+    type Err = url::ParseError;
+
+    fn parse_url(given: &str, _: Option<&Path>) -> Result<Self, url::ParseError> {
+        let absolute = if given.starts_with('/') { format!("file://{given}") } else { given.to_owned() };
+        let url = match url::Url::parse(&absolute) {
+            Ok(url) => url.to_string(),
+            // a variable in it may stand for what is missing
+            Err(_) if given.contains("${") => given.to_owned(),
+            Err(error) => return Err(error),
+        };
+        Ok(Self { url, given: given.to_owned() })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+/// Refuses what the parser would panic on (a name that ends with punctuation) and what could cost too much.
+fn check_bounds(text: &str) -> Result<(), &'static str> {
+    let ends_well = |name: &str| !name.ends_with(['.', '-', '_']);
+    let wrong = Err("a name must end with a letter or a digit");
+    let text = text.trim_start();
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c))).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    if !ends_well(name) && name.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return wrong;
+    }
+    let rest = rest.trim_start();
+    if let Some(list) = rest.strip_prefix('[') {
+        let list = list.split(']').next().unwrap_or_default();
+        if !list.split(|c: char| c == ',' || c.is_whitespace()).all(ends_well) {
+            return wrong;
+        }
+    }
+    rest.split_once(';').map_or(Ok(()), |(_, marker)| check_marker_bounds(marker))
+}
+
+fn check_marker_bounds(marker: &str) -> Result<(), &'static str> {
+    const MOST_BYTES: usize = 4096;
+    const MOST_NESTED: usize = 32;
+    const MOST_TERMS: usize = 64;
+    const MOST_IN: usize = 8;
+    let words = |wanted: &str| {
+        marker.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| *word == wanted).count()
+    };
+    if marker.len() > MOST_BYTES
+        || marker.matches('(').count() > MOST_NESTED
+        || words("and") + words("or") >= MOST_TERMS
+        || words("in") > MOST_IN
+    {
+        return Err("its marker is longer or more nested than what is read");
+    }
+    Ok(())
 }
 
 /// Reads version specifiers (PEP 440) from metadata, mending what is clear.
@@ -195,5 +271,37 @@ mod tests {
             "`foo>=abc` is not a valid requirement (PEP 508): expected version to start with a number, but no leading ASCII digits were found",
         );
         assert!(parse_specifiers_mended("nonsense").is_err());
+    }
+
+    #[test]
+    fn refuses_what_its_parser_cannot_take() {
+        check(
+            "foo. ==1",
+            "`foo. ==1` is not a valid requirement (PEP 508): a name must end with a letter or a digit",
+        );
+        check(
+            "foo[a-]",
+            "`foo[a-]` is not a valid requirement (PEP 508): a name must end with a letter or a digit",
+        );
+        let nested = format!("foo; {}os_name == 'a'{}", "(".repeat(5000), ")".repeat(5000));
+        assert!(Requirement::parse(&nested, Origin::whole("x")).is_err());
+        assert!(parse_marker(&nested["foo; ".len()..]).is_err());
+        let branched: Vec<String> =
+            (0..30).map(|n| format!("'a{n}' in os_name and 'b{n}' in sys_platform")).collect();
+        assert!(parse_marker(&branched.join(" or ")).is_err());
+    }
+
+    #[test]
+    fn addresses_are_taken_as_they_stand() {
+        let check = |text: &str, url: &str, given: &str| {
+            let read = Requirement::parse(text, Origin::whole("x")).expect("a requirement");
+            let direct = read.direct().expect("an address");
+            assert_eq!((&*direct.url, &*direct.given), (url, given), "{text}");
+        };
+        check("foo @ https://h/x.whl ; os_name == 'a'", "https://h/x.whl", "https://h/x.whl");
+        check("foo@git+https://h/r@v1#egg=foo", "git+https://h/r@v1#egg=foo", "git+https://h/r@v1#egg=foo");
+        check("foo @ https://${HOME}@h/x", "https://$%7BHOME%7D@h/x", "https://${HOME}@h/x");
+        check("foo @ ${BASE}/x", "${BASE}/x", "${BASE}/x");
+        check("foo @ /a/x.whl", "file:///a/x.whl", "/a/x.whl");
     }
 }
