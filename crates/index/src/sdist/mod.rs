@@ -1,5 +1,7 @@
 //! What an sdist requires, without building it (DESIGN decision 5). Pure over the archive's bytes.
 
+mod requires_txt;
+
 use reana_model::{Metadata, PackageName, Target, Version};
 
 /// Raised whenever the same sdist could be given another answer than before; answers that were kept under
