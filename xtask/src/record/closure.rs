@@ -124,7 +124,7 @@ impl World<'_> {
                 best_rank(target, dist, file).is_some()
                     && specifiers.contains(version)
                     && (admits_pre || !version.any_prerelease())
-                    && file.yanked == false
+                    && !file.is_yanked()
             });
             let versions: BTreeSet<Version> = usable.map(|(dist, _)| dist.version().clone()).collect();
             chosen.extend(versions.into_iter().rev().take(NEWEST));

@@ -45,6 +45,13 @@ pub(crate) struct PageFile {
     pub(crate) core_metadata: Option<Hashes>,
 }
 
+impl PageFile {
+    /// Whether the file was withdrawn: the page says so by `true` or by a reason (PEP 691).
+    pub(crate) fn is_yanked(&self) -> bool {
+        !matches!(self.yanked, serde_json::Value::Null | serde_json::Value::Bool(false))
+    }
+}
+
 /// The hashes of a file; others than sha256 are not recorded.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Hashes {
