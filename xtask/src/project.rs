@@ -80,7 +80,9 @@ mod tests {
 
     #[test]
     fn a_failing_program_is_an_error_that_names_it() {
-        let error = run(&mut cargo(["no-such-command"])).expect_err("there is no such command");
-        assert!(error.to_string().contains("no-such-command"), "{error}");
+        for program in ["false", "no-such-program"] {
+            let error = run(&mut Command::new(program)).expect_err("it fails");
+            assert!(error.to_string().contains(program), "{error}");
+        }
     }
 }

@@ -252,6 +252,7 @@ pub(crate) fn pages(releases: &[Release]) -> Vec<Page> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::root;
 
     fn declared() -> Declared {
         Declared {
@@ -260,6 +261,21 @@ mod tests {
             python_requires: ">=3.8".to_owned(),
             install_requires: vec!["b>=1".to_owned(), "c; python_version < '3.8'".to_owned()],
             extras_require: BTreeMap::from([("x".to_owned(), vec!["d".to_owned()])]),
+        }
+    }
+
+    #[test]
+    fn the_recorded_archives_are_those_of_the_folders() {
+        let python = std::process::Command::new("python3").arg("--version").output();
+        if !python.is_ok_and(|output| output.status.success()) {
+            println!("SKIPPED: the shared packages' releases are not rebuilt: there is no python3 here");
+            return;
+        }
+        let fixtures = root().join("fixtures");
+        let releases = build_all(&fixtures.join("releases.toml"), &fixtures.join("fleet")).expect("releases");
+        for (name, bytes) in releases.iter().flat_map(|release| &release.archives) {
+            let recorded = std::fs::read(fixtures.join("index/files").join(name)).unwrap_or_default();
+            assert!(recorded == *bytes, "{name} is not what its folder gives: run `cargo xtask record`");
         }
     }
 

@@ -85,6 +85,32 @@ fn imports(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// The exit codes as three places say them: users read one, newcomers another, scripts rely on the third.
+fn exit_codes(tree: &Tree) -> Vec<Finding> {
+    const CODE: &str = "crates/cli/src/exit.rs";
+    let in_table = |path: &str| -> BTreeSet<String> {
+        let rows = tree.text(path).unwrap_or_default().lines().filter_map(|line| line.strip_prefix("| "));
+        let codes = rows.filter_map(|row| row.split_once(" |")).map(|(code, _)| code.to_owned());
+        codes.filter(|code| code.parse::<u8>().is_ok()).collect()
+    };
+    let lines = tree.text(CODE).unwrap_or_default().lines();
+    let variants = lines.filter_map(|line| line.trim().strip_suffix(',')?.split_once(" = "));
+    let in_code: BTreeSet<String> = variants.map(|(_, code)| code.to_owned()).collect();
+    let wrong = [PAGE, "README.md"].into_iter().filter(|path| in_table(path) != in_code);
+    wrong
+        .map(|path| Finding {
+            path: path.to_owned(),
+            line: 0,
+            what: format!("its table of exit codes is not that of {CODE}: scripts rely on it"),
+        })
+        .collect()
+}
+
+#[test]
+fn exit_codes_are_as_published() {
+    holds(exit_codes);
+}
+
 #[test]
 fn the_code_map_names_the_crates() {
     holds(code_map);
@@ -115,4 +141,8 @@ fn the_rules_find_bad_samples() {
         ("crates/lockfile/Cargo.toml", "[dev-dependencies]\nreana-testkit.workspace = true\n"),
     ];
     check(imports, &tests, &[]);
+    let table = "| exit code | meaning |\n|---|---|\n| 0 | done |\n| 1 | stale |\n";
+    let code = ("crates/cli/src/exit.rs", "pub(crate) enum Exit {\n    Done = 0,\n    Stale = 1,\n}\n");
+    check(exit_codes, &[code, (PAGE, table), ("README.md", "| 0 | done |\n")], &["README.md"]);
+    check(exit_codes, &[code, (PAGE, table), ("README.md", table)], &[]);
 }

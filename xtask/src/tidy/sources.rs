@@ -43,8 +43,8 @@ fn length(tree: &Tree) -> Vec<Finding> {
 }
 
 fn module_docs(tree: &Tree) -> Vec<Finding> {
-    // `tests.rs` says by its name what it is, and of what by its place.
-    let bare = tree.rust().filter(|file| !file.path.ends_with("/tests.rs"));
+    // `tests.rs` and `x_tests.rs` say by their names what they are, and of what by their places.
+    let bare = tree.rust().filter(|file| !file.path.ends_with("tests.rs"));
     let bare = bare.filter(|file| !file.text.trim_start().starts_with("//!"));
     bare.map(|file| file.finding(1, "start with `//!`: what is in here, for whoever opens it first"))
         .collect()
@@ -84,7 +84,7 @@ fn doors(tree: &Tree) -> Vec<Finding> {
         let rule = ["clippy::disallowed", "_methods"].concat();
         // Tests and examples may open files: they are no part of what must stay pure.
         let outside = ["/tests/", "/examples/"].iter().any(|folder| file.path.contains(folder));
-        let is_test = outside || file.path.ends_with("/tests.rs");
+        let is_test = outside || file.path.ends_with("tests.rs");
         for (at, line) in file.text.lines().enumerate() {
             if line.contains(&rule) && !is_test && !in_test_module(&file.text, at) {
                 let what = "no door may be opened here: pure code is tested without a disk, clock or network";
