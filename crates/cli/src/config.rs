@@ -7,6 +7,7 @@ use reana_model::{Origin, Platform, PythonVersion, Target};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::args::{AnnotationStyle, Hashes, Resolution, Undated};
 use crate::doors::disk::{self, DiskError};
 
 mod values;
@@ -14,7 +15,7 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use values::{AnnotationStyle, Hashes, Location, Moment, Prereleases, Resolution, Undated};
+pub(crate) use values::{Location, Moment, Prereleases};
 use values::{PlatformText, PythonText};
 
 /// The file's name.
@@ -187,22 +188,22 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        let invalid = |table: &str, key: &str, reason: &str| ConfigError::Invalid {
-            place: self.place_of(table, key),
+        let invalid = |key: &str, reason: &str| ConfigError::Invalid {
+            place: self.place_of(key),
             reason: reason.to_owned(),
         };
         let both = "`python` and `targets` say the same thing: only one of them may be given";
         if self.python.is_some() && !self.targets.is_empty() {
-            return Err(invalid("", "targets", both));
+            return Err(invalid("targets", both));
         }
         for (name, component) in &self.component {
             if component.python.is_some() && !component.targets.is_empty() {
-                return Err(invalid(&format!("component.{name}"), "targets", both));
+                return Err(invalid(&format!("component.{name}.targets"), both));
             }
         }
         if let Some(both) = self.components.iter().find(|name| self.shared.contains(name)) {
             let reason = format!("`{both}` is listed as a component and as a shared package");
-            return Err(invalid("", "shared", &reason));
+            return Err(invalid("shared", &reason));
         }
         Ok(())
     }
@@ -212,18 +213,20 @@ impl Config {
         self.path.as_deref().and_then(Path::parent)
     }
 
-    /// Where a key of a table stands (`""` is the top); the whole file where that can't be told.
-    pub(crate) fn place_of(&self, table: &str, key: &str) -> Origin {
+    /// Where a key or a table stands, by its dotted name (`index.names`); the whole file where that can't be
+    /// told.
+    pub(crate) fn place_of(&self, name: &str) -> Origin {
         let file = self.path.as_deref().map_or(FILE.into(), Path::to_string_lossy);
+        let (table, key) = name.rsplit_once('.').unwrap_or(("", name));
         let mut current = String::new();
         let mut lines = (1..).zip(self.text.lines().map(str::trim));
         let found = lines.find(|(_, line)| {
             if let Some(header) = line.strip_prefix('[') {
-                let header = header.split(']').next().unwrap_or_default();
+                let header = header.trim_start_matches('[').split(']').next().unwrap_or_default();
                 current = header.replace([' ', '"', '\''], "");
-                return current == format!("{table}.{key}").trim_start_matches('.');
+                return current == name;
             }
-            current == table && line.split('=').next().is_some_and(|name| name.trim() == key)
+            current == table && line.split('=').next().is_some_and(|found| found.trim() == key)
         });
         Origin::new(file.into_owned(), found.map_or(0, |(line, _)| line))
     }
@@ -258,17 +261,17 @@ impl Config {
         let folder = self.folder().unwrap_or(Path::new(""));
         let constraints = self.lock.constraints.iter().chain(&own.constraints);
         let own_says = own.python.is_some() || !own.targets.is_empty();
-        let (table, python, targets) = if own_says {
-            (format!("component.{name}"), own.python, own.targets)
+        let (key, python, targets) = if own_says {
+            (format!("component.{name}.python"), own.python, own.targets)
         } else {
-            (String::new(), self.python, self.targets.clone())
+            ("python".to_owned(), self.python, self.targets.clone())
         };
         let lock_extras = (!self.lock.extras.is_empty()).then(|| self.lock.extras.clone());
         ComponentSettings {
             extras: own.extras.or(lock_extras),
             all_extras: own.all_extras,
             constraints: constraints.map(|file| folder.join(file)).collect(),
-            python: python.map(|python| (python.0, self.place_of(&table, "python"))),
+            python: python.map(|python| (python.0, self.place_of(&key))),
             targets: targets.iter().map(TargetEntry::target).collect(),
             output: own.output.or_else(|| self.lock.output.clone()),
             sources: own.sources,

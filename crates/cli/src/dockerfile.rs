@@ -21,7 +21,14 @@ struct Stage {
     name: Option<String>,
     base: String,
     line: u32,
-    commands: Vec<(u32, Vec<String>)>,
+    commands: Vec<Command>,
+}
+
+/// A command of a `RUN`: its words, and the line of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Command {
+    words: Vec<String>,
+    lines: Vec<u32>,
 }
 
 /// A Python that a Dockerfile brings about.
@@ -88,9 +95,10 @@ impl Dockerfile {
                 ("ARG", Some(_)) => set_arguments(&instruction.rest, &mut local, &global),
                 ("ENV", Some(_)) => set_environment(&instruction.rest, &mut local),
                 ("RUN", Some(stage)) => {
-                    for (offset, command) in commands(&instruction.rest) {
-                        let words = command.iter().map(|word| substitute(word, &local)).collect();
-                        stage.commands.push((line.saturating_add(offset), words));
+                    for command in commands(&instruction.rest) {
+                        let words = command.iter().map(|(_, word)| substitute(word, &local)).collect();
+                        let lines = command.iter().map(|(offset, _)| line.saturating_add(*offset)).collect();
+                        stage.commands.push(Command { words, lines });
                     }
                 }
                 _ => {}
@@ -102,10 +110,11 @@ impl Dockerfile {
     /// The line that installs from the requirements file of this name with pip or uv, in any stage.
     pub(crate) fn installs_from(&self, file: &str) -> Option<u32> {
         let commands = self.stages.iter().flat_map(|stage| &stage.commands);
-        let mut installing = commands.filter(|(_, words)| is_pip_install(words));
-        installing
-            .find(|(_, words)| requirement_files(words).any(|path| base_name(path) == file))
-            .map(|found| found.0)
+        let mut installing = commands.filter(|command| is_pip_install(&command.words));
+        installing.find_map(|command| {
+            let at = requirement_files(&command.words).find(|(_, path)| base_name(path) == file)?.0;
+            command.lines.get(at).copied()
+        })
     }
 
     /// The Python of the image: that of the last stage, or of what it is built upon.
@@ -171,43 +180,46 @@ impl Stage {
 
     /// The Python that pip is run with by name; else the last one that is installed.
     fn installed(&self) -> Option<Found> {
-        let runs_pip = |words: &Vec<String>| {
-            let program = words.first().and_then(|program| python_program(base_name(program)));
-            program.filter(|_| is_pip_install(words))
-        };
-        let last = |version: &dyn Fn(&Vec<String>) -> Option<String>, what: &str| {
-            let mut commands = self.commands.iter().rev();
-            commands.find_map(|(line, words)| {
-                let version = version(words)?;
-                Some(Found { what: what.replace("{}", &version), version, line: *line })
+        let last = |find: fn(&[String]) -> Option<(usize, String)>, what: &str| {
+            self.commands.iter().rev().find_map(|command| {
+                let (at, version) = find(&command.words)?;
+                let line = command.lines.get(at).copied().unwrap_or(self.line);
+                Some(Found { what: what.replace("{}", &version), version, line })
             })
         };
-        last(&runs_pip, "python{} -m pip")
-            .or_else(|| last(&|words| installed_python(words), "python{} installed"))
+        last(pip_s_python, "python{} -m pip").or_else(|| last(installed_python, "python{} installed"))
     }
 }
 
-/// The Python that a distribution's package manager is told to install: a plain `python3.12` before what
-/// comes with one (`python3.12-dev`, `libpython3.12`).
-fn installed_python(words: &[String]) -> Option<String> {
-    let mut rest = words.iter().skip_while(|word| word.contains('=') || *word == "sudo");
-    let program = rest.next().map(|program| base_name(program))?;
-    let verb = rest.clone().position(|word| matches!(word.as_str(), "install" | "add" | "create"))?;
+/// The Python that pip is run with by name.
+fn pip_s_python(words: &[String]) -> Option<(usize, String)> {
+    let program = words.first().and_then(|program| python_program(base_name(program)));
+    program.filter(|_| is_pip_install(words)).map(|version| (0, version))
+}
+
+/// The Python that a distribution's package manager is told to install, and the word that says so: a plain
+/// `python3.12` before what comes with one (`python3.12-dev`, `libpython3.12`).
+fn installed_python(words: &[String]) -> Option<(usize, String)> {
+    let start = words.iter().position(|word| !word.contains('='))?;
+    let program = base_name(words.get(start)?);
     if !INSTALLERS.contains(&program) {
         return None;
     }
-    let packages: Vec<&str> =
-        rest.skip(verb + 1).map(|word| word.split('=').next().unwrap_or_default()).collect();
-    let conda = matches!(program, "conda" | "mamba");
-    if conda {
-        let pinned = words.iter().find_map(|word| word.strip_prefix("python="));
-        return pinned.and_then(|version| leading_version(version.trim_start_matches('=')));
+    let verb = words.iter().position(|word| matches!(word.as_str(), "install" | "add" | "create"))?;
+    let packages = || words.iter().enumerate().skip(verb + 1).rev();
+    if matches!(program, "conda" | "mamba") {
+        return packages().find_map(|(at, word)| {
+            let version = word.strip_prefix("python=")?.trim_start_matches('=');
+            Some((at, leading_version(version)?))
+        });
     }
-    let plain = packages.iter().rev().find_map(|package| python_program(package));
+    let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
+    let plain = packages().find_map(|(at, word)| Some((at, python_program(&name(word))?)));
     plain.or_else(|| {
-        packages.iter().rev().find_map(|package| {
-            let package = package.strip_prefix("lib").unwrap_or(package);
-            python_program(package.split('-').next().unwrap_or_default())
+        packages().find_map(|(at, word)| {
+            let name = name(word);
+            let name = name.strip_prefix("lib").unwrap_or(&name);
+            Some((at, python_program(name.split('-').next().unwrap_or_default())?))
         })
     })
 }
@@ -244,17 +256,18 @@ fn is_pip_install(words: &[String]) -> bool {
     (is_pip && has(&["install", "sync", "wheel", "download"])) || has(&["pip-sync"])
 }
 
-/// The requirements files that pip or uv is told to read.
-fn requirement_files(words: &[String]) -> impl Iterator<Item = &str> {
+/// The requirements files that pip or uv is told to read, each with the number of its word.
+fn requirement_files(words: &[String]) -> impl Iterator<Item = (usize, &str)> {
     let is_sync = words.iter().any(|word| matches!(base_name(word), "sync" | "pip-sync"));
     words.iter().enumerate().filter_map(move |(at, word)| {
         let before = at.checked_sub(1).and_then(|before| words.get(before)).map(String::as_str);
         if matches!(before, Some("-r" | "--requirement" | "--requirements")) {
-            return Some(word.as_str());
+            return Some((at, word.as_str()));
         }
         let joined =
             ["--requirement=", "--requirements=", "-r"].iter().find_map(|flag| word.strip_prefix(flag));
-        joined.or_else(|| is_sync.then_some(word.as_str())).filter(|path| !path.is_empty())
+        let path = joined.or_else(|| is_sync.then_some(word.as_str()));
+        path.filter(|path| !path.is_empty()).map(|path| (at, path))
     })
 }
 

@@ -6,6 +6,7 @@ use reana_model::Origin;
 
 use crate::config::{self, ComponentSettings, Config, ConfigError};
 use crate::doors::disk::{self, DiskError, Entry};
+use crate::paths;
 
 mod names;
 mod sources;
@@ -200,6 +201,22 @@ fn but(seen: &[String]) -> String {
     format!(" (a manifest alone, without a lock or a Dockerfile that installs from one: {})", seen.join(", "))
 }
 
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotLocked { name, shared: true } => write!(f, "{name} is a shared package, and not locked"),
+            Self::NotLocked { name, shared: false } => write!(
+                f,
+                "{name} is not locked: it has a manifest, but neither a lock nor a Dockerfile that installs from one"
+            ),
+            Self::LinkOutside { name } => write!(f, "{name} is a link that leads outside, and not looked at"),
+            Self::ForeignConfig { path } => {
+                write!(f, "{} belongs to another user, and is not trusted here", path.display())
+            }
+        }
+    }
+}
+
 impl Plan {
     /// The folder that the journal of this plan's locks belongs in: the fleet's, else the one folder that
     /// holds all units.
@@ -277,6 +294,14 @@ struct Search {
     default_config: bool,
 }
 
+/// A folder with components in it.
+struct Fleet {
+    root: PathBuf,
+    config: Config,
+    candidates: Vec<Candidate>,
+    notes: Vec<Note>,
+}
+
 impl Search {
     /// A folder: a fleet when `reana-lock.toml` in it lists components, a component when it has a manifest,
     /// else a fleet when its subfolders hold components.
@@ -304,54 +329,62 @@ impl Search {
     }
 
     fn cluster(&mut self, what: &str) -> Result<(), FleetError> {
-        let (root, config, candidates, notes) = self.fleet(what)?;
-        if !candidates.iter().any(Candidate::is_locked) {
-            let seen = candidates.into_iter().map(|candidate| candidate.name).collect();
-            return Err(FleetError::NothingToLock { folder: root, seen });
+        let fleet = self.fleet(what, |candidates| candidates.iter().any(Candidate::is_locked))?;
+        if !fleet.candidates.iter().any(Candidate::is_locked) {
+            let seen = fleet.candidates.into_iter().map(|candidate| candidate.name).collect();
+            return Err(FleetError::NothingToLock { folder: fleet.root, seen });
         }
-        self.take_config(config, Some(root))?;
-        self.take_locked(candidates, notes);
+        self.take_config(fleet.config, Some(fleet.root))?;
+        self.take_locked(fleet.candidates, fleet.notes);
         Ok(())
     }
 
     fn name(&mut self, name: &str) -> Result<(), FleetError> {
-        let (root, config, mut candidates, _) = self.fleet(name)?;
-        let known: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-        let at = match names::matches(name, &known)[..] {
+        let find = |candidates: &[Candidate]| {
+            let known: Vec<&str> = candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+            names::matches(name, &known)
+        };
+        let mut fleet = self.fleet(name, |candidates| !find(candidates).is_empty())?;
+        let called = |at: &usize| fleet.candidates.get(*at).map(|candidate| candidate.name.clone());
+        let at = match find(&fleet.candidates)[..] {
             [at] => at,
             [] => {
-                let candidates = known.iter().map(|&known| known.to_owned()).collect();
+                let candidates = fleet.candidates.into_iter().map(|candidate| candidate.name).collect();
                 return Err(FleetError::UnknownName { name: name.to_owned(), candidates });
             }
             ref several => {
-                let candidates = several.iter().filter_map(|&at| known.get(at));
-                let candidates = candidates.map(|&known| known.to_owned()).collect();
+                let candidates = several.iter().filter_map(called).collect();
                 return Err(FleetError::Ambiguous { name: name.to_owned(), candidates });
             }
         };
-        self.take_config(config, Some(root))?;
-        let candidate = candidates.swap_remove(at);
-        self.take(candidate, Because::Named);
+        self.take_config(fleet.config, Some(fleet.root))?;
+        self.take(fleet.candidates.swap_remove(at), Because::Named);
         Ok(())
     }
 
     /// The fleet that names are looked up in: the nearest folder upward with `reana-lock.toml`, else the
-    /// current folder, else the one above, if it holds components.
-    fn fleet(&mut self, what: &str) -> Result<(PathBuf, Config, Vec<Candidate>, Vec<Note>), FleetError> {
+    /// current folder, else the one above; the first that has what is wanted, else the first that has any
+    /// component.
+    fn fleet(&mut self, what: &str, has_it: impl Fn(&[Candidate]) -> bool) -> Result<Fleet, FleetError> {
         let above = self.config_above(&self.cwd.clone())?;
         let root = above.as_ref().and_then(Config::folder).map(Path::to_path_buf);
         let folders = [root, Some(self.cwd.clone()), self.cwd.parent().map(Path::to_path_buf)];
-        for folder in folders.into_iter().flatten() {
+        let mut first = None;
+        for root in folders.into_iter().flatten() {
             let config = match &above {
-                Some(above) if above.folder() == Some(&folder) => above.clone(),
-                _ => Config::of_folder(&folder)?,
+                Some(above) if above.folder() == Some(&root) => above.clone(),
+                _ => Config::of_folder(&root)?,
             };
-            let (candidates, notes) = survey(&folder, &config)?;
-            if !candidates.is_empty() {
-                return Ok((folder, config, candidates, notes));
+            let (candidates, notes) = survey(&root, &config)?;
+            let fleet = Fleet { root, config, candidates, notes };
+            if has_it(&fleet.candidates) {
+                return Ok(fleet);
+            }
+            if first.is_none() && !fleet.candidates.is_empty() {
+                first = Some(fleet);
             }
         }
-        Err(FleetError::NoFleet { what: what.to_owned(), cwd: self.cwd.clone() })
+        first.ok_or_else(|| FleetError::NoFleet { what: what.to_owned(), cwd: self.cwd.clone() })
     }
 
     /// The settings of the nearest folder upward that has some. A file that neither the owner of `folder`
@@ -459,10 +492,7 @@ fn own_name(folder: &Path) -> String {
     folder.file_name().map_or_else(|| "/".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// A folder as seen from another one, both absolute: `a/b`, `../a`; empty where it is the same.
-pub(crate) fn shown(folder: &Path, from: &Path) -> String {
-    let shared = folder.components().zip(from.components()).take_while(|(a, b)| a == b).count();
-    let up = from.components().skip(shared).map(|_| "..".to_owned());
-    let down = folder.components().skip(shared).map(|part| part.as_os_str().to_string_lossy().into_owned());
-    up.chain(down).collect::<Vec<_>>().join("/")
+/// A folder as the user sees it from where they stand; empty for here.
+fn shown(folder: &Path, cwd: &Path) -> String {
+    if folder == cwd { String::new() } else { paths::relative(folder, cwd) }
 }

@@ -2,7 +2,7 @@
 //!
 //! A commit is a list of steps, each of which the file system does whole or not at all:
 //!
-//! 1. the journal is written: which files, the sha256 of their old and of their new content;
+//! 1. the journal is written, beside and renamed: which files, the sha256 of their old and of their new content;
 //! 2. each new content is written beside its file;
 //! 3. each old content gets a second name beside its file;
 //! 4. each new content is renamed over its file;
@@ -26,10 +26,15 @@ mod recovery;
 mod tests;
 
 use record::{Record, Written};
-pub(crate) use recovery::{Outcome, Recovered};
+#[cfg(test)]
+use recovery::Outcome;
+pub(crate) use recovery::Recovered;
 
 /// The journal's name, in the fleet's folder.
 pub(crate) const FILE: &str = ".reana-lock.journal";
+
+/// What the journal is called while it is written.
+const DRAFT: &str = ".reana-lock.journal-new";
 
 /// How often another run's lock is asked for, and how long is waited between: half a minute in all.
 const LOCK_ATTEMPTS: u32 = 300;
@@ -83,6 +88,7 @@ pub(crate) enum JournalError {
 /// One step of a commit; the number is that of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
+    Draft,
     Announce,
     Stage(usize),
     Keep(usize),
@@ -93,6 +99,8 @@ enum Step {
 
 /// A commit that is under way.
 struct Commit<'a> {
+    root: PathBuf,
+    draft: PathBuf,
     journal: PathBuf,
     files: Vec<Change<'a>>,
 }
@@ -127,11 +135,12 @@ pub(crate) fn commit(changes: &[(PathBuf, Vec<u8>)], folder: &Path) -> Result<()
 /// Finishes or takes back what a killed run left in this folder; `None` where there is nothing to do.
 /// To be called when a run starts.
 pub(crate) fn recover(folder: &Path) -> Result<Option<Recovered>, JournalError> {
-    if !recovery::is_needed(folder) {
+    if !recovery::is_needed(folder) && !recovery::is_drafted(folder) {
         return Ok(None);
     }
     let root = disk::canonical(folder)?;
     let _root = lock(&root)?;
+    disk::remove(&root.join(DRAFT))?;
     // Asked again: the run that had the lock may have been the one that wrote the journal.
     if recovery::is_needed(&root) { recovery::recover_locked(&root).map(Some) } else { Ok(None) }
 }
@@ -193,7 +202,7 @@ impl<'a> Commit<'a> {
             }
         }
         files.retain(|file| file.written.old != Some(file.written.new));
-        Ok(Self { journal: root.join(FILE), files })
+        Ok(Self { root: root.to_owned(), draft: root.join(DRAFT), journal: root.join(FILE), files })
     }
 
     fn steps(&self) -> Vec<Step> {
@@ -201,7 +210,7 @@ impl<'a> Commit<'a> {
             return Vec::new();
         }
         let each = |step: fn(usize) -> Step| (0..self.files.len()).map(step);
-        let mut steps = vec![Step::Announce];
+        let mut steps = vec![Step::Draft, Step::Announce];
         steps.extend(each(Step::Stage));
         steps.extend(each(Step::Keep));
         steps.extend(each(Step::Replace));
@@ -213,9 +222,14 @@ impl<'a> Commit<'a> {
     fn run(&self, step: Step) -> Result<(), DiskError> {
         let file = |at: usize| self.files.get(at);
         match step {
-            Step::Announce => {
+            Step::Draft => {
                 let files = self.files.iter().map(|file| file.written.clone()).collect();
-                disk::write(&self.journal, &Record { files }.to_bytes(&self.journal)?)
+                disk::stage(&self.draft, &Record { files }.to_bytes(&self.root)?, &self.draft)
+            }
+            Step::Announce => {
+                disk::rename(&self.draft, &self.journal)?;
+                disk::sync_folder(&self.root);
+                Ok(())
             }
             Step::Stage(at) => file(at).map_or(Ok(()), |file| {
                 disk::stage(&file.written.staged()?, file.content, &file.written.target)

@@ -72,40 +72,6 @@ impl TryFrom<String> for Moment {
     }
 }
 
-/// Where reasons stand in a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AnnotationStyle {
-    /// In the pin's line.
-    Line,
-    /// In lines below.
-    Split,
-}
-
-/// Which files' hashes are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Hashes {
-    /// Those of all files of the version.
-    All,
-    /// Those of the files that the targets can use.
-    Target,
-    /// None.
-    None,
-}
-
-/// Which versions are tried first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Resolution {
-    /// The newest.
-    Highest,
-    /// The oldest.
-    Lowest,
-    /// The oldest of what the manifests name, the newest of the rest.
-    LowestDirect,
-}
-
 /// When pre-releases are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -113,17 +79,6 @@ pub(crate) enum Prereleases {
     /// Where a requirement names one, or no final release will do.
     IfNecessary,
     /// Always.
-    Allow,
-}
-
-/// What becomes of files without an upload time when a moment is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Undated {
-    /// The run stops and says so.
-    #[default]
-    Refuse,
-    /// They are taken as if they were old.
     Allow,
 }
 
@@ -144,24 +99,9 @@ impl Location {
         let url = if is_address && path == given {
             given.to_owned()
         } else {
-            Url::from_file_path(tidy(&folder.join(path))).map_or_else(|()| given.to_owned(), String::from)
+            Url::from_file_path(crate::paths::tidy(&folder.join(path)))
+                .map_or_else(|()| given.to_owned(), String::from)
         };
         Self { given: given.to_owned(), url }
     }
-}
-
-/// The path without `.` and `..`, by the text alone.
-fn tidy(path: &Path) -> std::path::PathBuf {
-    use std::path::Component;
-    let mut tidy = std::path::PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                tidy.pop();
-            }
-            part => tidy.push(part),
-        }
-    }
-    tidy
 }

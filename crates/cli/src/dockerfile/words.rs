@@ -74,35 +74,35 @@ fn here_documents(rest: &str) -> Vec<String> {
     ends.filter(|end| !end.is_empty()).collect()
 }
 
-/// The commands of a `RUN`, each as its words, with the number of lines before it. Shell words that only
-/// lead to a command (`if`, `then`, `(`) and flags of `RUN` itself are left out.
-pub(super) fn commands(rest: &str) -> Vec<(u32, Vec<String>)> {
+/// A word of a command, with the number of lines before it.
+pub(super) type Word = (u32, String);
+
+/// The commands of a `RUN`, each as its words. Shell words that only lead to a command (`if`, `then`, `(`)
+/// and flags of `RUN` itself are left out.
+pub(super) fn commands(rest: &str) -> Vec<Vec<Word>> {
     if let Ok(words) = serde_json::from_str::<Vec<String>>(rest.trim()) {
-        return vec![(0, words)];
+        return vec![words.into_iter().map(|word| (0, word)).collect()];
     }
     let mut found = Vec::new();
     let mut lines = 0_u32;
     for piece in split_commands(rest) {
-        // The command's own line: past the line ends that only precede it.
-        let blank = piece.len() - piece.trim_start().len();
-        let before = piece.get(..blank).unwrap_or_default().matches('\n').count();
-        let all = piece.matches('\n').count();
-        let line = lines.saturating_add(u32::try_from(before).unwrap_or(u32::MAX));
-        lines = lines.saturating_add(u32::try_from(all).unwrap_or(u32::MAX));
-        let mut words = split(&piece);
-        let leads = |word: &String| {
-            matches!(
-                word.as_str(),
-                "if" | "then" | "else" | "elif" | "do" | "while" | "{" | "(" | "!" | "exec"
-            ) || word.starts_with("--")
+        let mut words = split_at_line(&piece, lines);
+        lines = lines.saturating_add(count_lines(&piece));
+        let leads = |word: &Word| {
+            let shell = ["if", "then", "else", "elif", "do", "while", "{", "(", "!", "exec", "sudo"];
+            shell.contains(&word.1.as_str()) || word.1.starts_with("--")
         };
         let lead = words.iter().take_while(|word| leads(word)).count();
         words.drain(..lead);
         if !words.is_empty() {
-            found.push((line, words));
+            found.push(words);
         }
     }
     found
+}
+
+fn count_lines(text: &str) -> u32 {
+    u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX)
 }
 
 /// Splits at what separates commands in a shell, outside of quotes.
@@ -128,19 +128,24 @@ fn split_commands(text: &str) -> Vec<String> {
 
 /// The words of a text: separated by white space, quotes taken off.
 pub(super) fn split(text: &str) -> Vec<String> {
+    split_at_line(text, 0).into_iter().map(|(_, word)| word).collect()
+}
+
+fn split_at_line(text: &str, mut line: u32) -> Vec<Word> {
     let mut words = Vec::new();
-    let mut word: Option<String> = None;
+    let mut word: Option<Word> = None;
     let mut quote = None;
     for c in text.chars() {
         match (quote, c) {
             (None, '"' | '\'') => {
                 quote = Some(c);
-                word.get_or_insert_default();
+                word.get_or_insert_with(|| (line, String::new()));
             }
             (Some(open), _) if open == c => quote = None,
             (None, c) if c.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(c),
+            _ => word.get_or_insert_with(|| (line, String::new())).1.push(c),
         }
+        line = line.saturating_add(u32::from(c == '\n'));
     }
     words.extend(word);
     words

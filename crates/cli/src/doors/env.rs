@@ -22,6 +22,8 @@ pub(crate) struct Env {
     pub(crate) netrc: Option<PathBuf>,
     /// `CUSTOM_COMPILE_COMMAND`: what a lock's header shows for the command.
     pub(crate) custom_compile_command: Option<String>,
+    /// `PATH`: where programs are looked for.
+    pub(crate) path: Option<OsString>,
     /// `NO_COLOR`.
     pub(crate) no_color: bool,
     /// `CI`, unless it says `false` or `0`.
@@ -58,6 +60,7 @@ impl Env {
             ssl_cert_file: path("SSL_CERT_FILE"),
             netrc: path("NETRC"),
             custom_compile_command: text("CUSTOM_COMPILE_COMMAND"),
+            path: set("PATH"),
             no_color: set("NO_COLOR").is_some(),
             is_ci: set("CI").is_some_and(|value| value != "false" && value != "0"),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use reana_model::Origin;
 
 use super::sources::default_sources;
-use super::{Because, DEFAULT_LOCK, FleetError, Note};
+use super::{Because, DEFAULT_LOCK, FleetError, Note, own_name};
 use crate::config::Config;
 use crate::dockerfile::Dockerfile;
 use crate::doors::disk::{self, Entry};
@@ -64,17 +64,26 @@ pub(super) fn survey(root: &Path, config: &Config) -> Result<(Vec<Candidate>, Ve
             continue;
         }
         let Ok(folder) = disk::canonical(&path) else { continue };
-        if disk::is_link(&path) && !folder.starts_with(root) {
-            notes.push(Note::LinkOutside { name });
-            continue;
+        if disk::is_link(&path) {
+            // One to a folder beside it is a second name of what is found anyway.
+            if folder.parent() == Some(root) {
+                continue;
+            }
+            if !folder.starts_with(root) {
+                notes.push(Note::LinkOutside { name });
+                continue;
+            }
         }
         candidates.extend(Candidate::at(&folder, name, config)?);
     }
     for listed in &config.components {
-        let place = config.place_of("", "components");
+        let place = config.place_of("components");
         let absent = |there| FleetError::Listed { name: listed.clone(), place: place.clone(), there };
-        let name = listed.trim_start_matches("./").trim_end_matches('/').to_owned();
-        let path = root.join(&name);
+        let path = root.join(listed);
+        let name = match listed.trim_start_matches("./").trim_end_matches('/') {
+            "" | "." => own_name(root),
+            name => name.to_owned(),
+        };
         if disk::entry(&path) != Entry::Folder {
             return Err(absent(false));
         }

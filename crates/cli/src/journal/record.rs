@@ -45,8 +45,7 @@ struct WireFile {
 
 impl Record {
     /// The journal's bytes; paths in it are relative to the journal's folder.
-    pub(super) fn to_bytes(&self, journal: &Path) -> Result<Vec<u8>, DiskError> {
-        let root = journal.parent().unwrap_or(Path::new(""));
+    pub(super) fn to_bytes(&self, root: &Path) -> Result<Vec<u8>, DiskError> {
         let files = self.files.iter().map(|file| {
             let path = file.target.strip_prefix(root).unwrap_or(&file.target);
             let path = path.to_str().ok_or_else(|| DiskError::NotText { path: file.target.clone() })?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use reana_model::Sha256;
 
 use super::record::{Record, Written};
-use super::{FILE, JournalError, lock_all};
+use super::{DRAFT, FILE, JournalError, lock_all};
 use crate::doors::disk::{self, DiskError};
 
 /// What was done about a journal that a killed run left.
@@ -28,6 +28,23 @@ pub(crate) enum Outcome {
     RolledBack,
 }
 
+impl std::fmt::Display for Recovered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = |paths: &[PathBuf]| {
+            paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let done = match self.outcome {
+            Outcome::Finished => "a run that was stopped had begun to write, which is finished now",
+            Outcome::RolledBack => "a run that was stopped had begun to write, which is taken back now",
+        };
+        write!(f, "{done}: {}", shown(&self.files))?;
+        if self.changed_since.is_empty() {
+            return Ok(());
+        }
+        write!(f, " (changed since, and left alone: {})", shown(&self.changed_since))
+    }
+}
+
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
@@ -38,8 +55,16 @@ enum Holds {
 
 /// Whether a run left a journal here.
 pub(super) fn is_needed(root: &Path) -> bool {
-    let journal = root.join(FILE);
-    disk::entry(&journal) != disk::Entry::Absent || disk::is_link(&journal)
+    is_there(&root.join(FILE))
+}
+
+/// Whether a run left the draft of a journal here, before which nothing was done.
+pub(super) fn is_drafted(root: &Path) -> bool {
+    is_there(&root.join(DRAFT))
+}
+
+fn is_there(path: &Path) -> bool {
+    disk::entry(path) != disk::Entry::Absent || disk::is_link(path)
 }
 
 /// Finishes or takes back, as the state of the files demands. The root's lock is held.
@@ -49,6 +74,7 @@ pub(super) fn recover_locked(root: &Path) -> Result<Recovered, JournalError> {
 
 /// Takes back what was done. The root's and the folders' locks are held.
 pub(super) fn take_back(root: &Path) -> Result<Option<Recovered>, JournalError> {
+    disk::remove(&root.join(DRAFT))?;
     if is_needed(root) { resolve(root, false).map(Some) } else { Ok(None) }
 }
 
