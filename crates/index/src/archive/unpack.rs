@@ -250,7 +250,7 @@ fn beside(path: &str, target: &str) -> Option<String> {
         return None;
     }
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    normal_path(&format!("{folder}/{target}").trim_start_matches('/').to_owned())
+    normal_path(format!("{folder}/{target}").trim_start_matches('/'))
 }
 
 fn from_tar(reader: impl Read) -> Result<Members, ArchiveError> {
@@ -401,8 +401,11 @@ impl<R: Read> Read for Bounded<R> {
 fn tar_error(error: io::Error) -> ArchiveError {
     let mut source: Option<&dyn std::error::Error> = Some(&error);
     while let Some(error) = source {
-        let bounds = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if error.is::<OutOfBounds>() || bounds.is_some_and(|error| error.is::<OutOfBounds>()) {
+        // What an `io::Error` carries is not its source: it has to be asked for.
+        let carried = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if let Some(carried) = carried
+            && carried.is::<OutOfBounds>()
+        {
             return ArchiveError::Limit(OutOfBounds.to_string());
         }
         source = error.source();

@@ -1,8 +1,23 @@
 //! What an sdist requires, without building it (DESIGN decision 5). Pure over the archive's bytes.
+//!
+//! The sources, best first: PKG-INFO that vouches for itself (PEP 643), a static pyproject.toml (PEP 621),
+//! setup.py and setup.cfg evaluated to the end, and the egg-info where a plug-in decides. What none of them
+//! tells is never guessed.
 
+mod backend;
+mod evaluate;
 mod requires_txt;
 
-use reana_model::{Metadata, PackageName, Target, Version};
+use reana_model::requirement::parse_specifiers_mended;
+use reana_model::{Grade, Metadata, PackageName, Target, Version, VersionSpecifiers};
+
+use crate::archive::ArchiveError;
+use crate::archive::unpack::{Project, unpack};
+use crate::wire::metadata::{CoreFields, parse_core};
+
+use self::backend::Backend;
+use self::evaluate::Evaluated;
+use self::requires_txt::Requires;
 
 /// Raised whenever the same sdist could be given another answer than before; answers that were kept under
 /// another number are worth nothing.
@@ -34,6 +49,22 @@ pub enum SdistAnswer {
     },
 }
 
+/// Why there is no metadata.
+enum Refusal {
+    Unreadable(String),
+    Invalid(String),
+}
+
+/// An sdist, taken apart.
+struct Sdist<'a> {
+    project: Project,
+    file_name: &'a str,
+    package: &'a PackageName,
+    version: &'a Version,
+    pkg_info: Option<CoreFields>,
+    backend: Backend,
+}
+
 /// Reads an sdist of `package` at `version` (both from its `file_name`) for a target.
 pub fn read(
     bytes: &[u8],
@@ -42,6 +73,159 @@ pub fn read(
     version: &Version,
     target: &Target,
 ) -> SdistAnswer {
-    let _ = (bytes, package, version, target);
-    SdistAnswer::Unreadable { reason: format!("{file_name} can't be read yet") }
+    let answer = open(bytes, file_name, package, version).and_then(|sdist| sdist.answer(target));
+    answer.unwrap_or_else(|refusal| match refusal {
+        Refusal::Unreadable(reason) => SdistAnswer::Unreadable { reason },
+        Refusal::Invalid(reason) => SdistAnswer::Invalid { reason },
+    })
 }
+
+fn open<'a>(
+    bytes: &[u8],
+    file_name: &'a str,
+    package: &'a PackageName,
+    version: &'a Version,
+) -> Result<Sdist<'a>, Refusal> {
+    let project = unpack(bytes, file_name).map_err(|error| match error {
+        ArchiveError::Unsupported(_) => Refusal::Unreadable(error.to_string()),
+        _ => Refusal::Invalid(error.to_string()),
+    })?;
+    // PKG-INFO that can't be understood says nothing; it is not needed for a build either.
+    let pkg_info = project.bytes("PKG-INFO").and_then(|bytes| parse_core(bytes).ok());
+    if let Some(name) = pkg_info.as_ref().map(|fields| &fields.name) {
+        let same = PackageName::new(name.clone()).is_ok_and(|name| name == *package);
+        if !same {
+            return Err(Refusal::Invalid(format!("its PKG-INFO says that it is {name}, not {package}")));
+        }
+    }
+    let backend = Backend::of(&project).map_err(Refusal::Invalid)?;
+    Ok(Sdist { project, file_name, package, version, pkg_info, backend })
+}
+
+impl Sdist<'_> {
+    fn answer(&self, target: &Target) -> Result<SdistAnswer, Refusal> {
+        if let Some(fields) = self.pkg_info.as_ref().filter(|fields| vouches(fields)) {
+            let requires = from_fields(fields, &self.place("PKG-INFO")).map_err(Refusal::Invalid)?;
+            return Ok(self.known(requires, python_of(fields), Grade::Static));
+        }
+        if let Backend::Foreign { name, writes_metadata, .. } = &self.backend
+            && !self.backend_is_told_all()
+        {
+            return self.told_by_backend(name, *writes_metadata);
+        }
+        let egg_info = self.egg_info().map_err(Refusal::Unreadable)?;
+        match evaluate::evaluate(&self.project, self.file_name, target) {
+            Evaluated::Known { requires, requires_python, consulted_python, consulted_platform } => {
+                if self.backend_is_told_all() {
+                    return Ok(self.known(requires, requires_python, Grade::Pyproject));
+                }
+                let disagrees = egg_info
+                    .is_some_and(|egg| !requires_txt::agrees(&egg.requires_dist, &requires.requires_dist));
+                let grade = if disagrees { Grade::EvaluatedDisagrees } else { Grade::Evaluated };
+                let metadata = self.metadata(requires, requires_python, grade);
+                Ok(SdistAnswer::Known { metadata, consulted_python, consulted_platform, is_static: false })
+            }
+            Evaluated::PlugIn(reason) => match egg_info {
+                Some(requires) => {
+                    let python = self.pkg_info.as_ref().and_then(python_of);
+                    let metadata = self.metadata(requires, python, Grade::EggInfo);
+                    // Not static: a better evaluator may come to know more.
+                    Ok(SdistAnswer::Known {
+                        metadata,
+                        consulted_python: false,
+                        consulted_platform: false,
+                        is_static: false,
+                    })
+                }
+                None => Err(Refusal::Unreadable(reason)),
+            },
+            Evaluated::Failed(reason) => Err(Refusal::Unreadable(reason)),
+        }
+    }
+
+    /// Whether pyproject.toml leaves none of the requirements to the backend (PEP 621).
+    fn backend_is_told_all(&self) -> bool {
+        self.backend.is_told_all()
+    }
+
+    /// flit, poetry, hatchling and pdm write into PKG-INFO what they would write into a wheel's METADATA, also
+    /// before metadata 2.2 let them vouch for it. They take the place that setuptools' plug-ins have
+    /// elsewhere, and PKG-INFO that of the egg-info. Of another backend only what it says is believed, not
+    /// what it leaves out.
+    fn told_by_backend(&self, name: &str, writes_metadata: bool) -> Result<SdistAnswer, Refusal> {
+        let unreadable =
+            || Refusal::Unreadable(format!("its build backend `{name}` tells only when it builds"));
+        let fields = self.pkg_info.as_ref().ok_or_else(unreadable)?;
+        let requires = from_fields(fields, &self.place("PKG-INFO")).map_err(Refusal::Unreadable)?;
+        if !writes_metadata && requires.requires_dist.is_empty() {
+            return Err(unreadable());
+        }
+        Ok(self.known(requires, python_of(fields), Grade::EggInfo))
+    }
+
+    /// What the egg-info says: that of setuptools, or the requirements in PKG-INFO where it wrote them there.
+    /// Nothing where there is neither.
+    fn egg_info(&self) -> Result<Option<Requires>, String> {
+        let folder = self.project.find(|path| self.is_egg_info(path)).into_iter().next();
+        if let Some(pkg_info) = folder {
+            // setuptools deletes a requires.txt that would be empty.
+            let path = pkg_info.replace("/PKG-INFO", "/requires.txt");
+            let text = self.project.bytes(&path).unwrap_or_default();
+            return requires_txt::parse(text, &self.place(&path)).map(Some);
+        }
+        match &self.pkg_info {
+            Some(fields) if !fields.requires_dist.is_empty() => {
+                from_fields(fields, &self.place("PKG-INFO")).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether this is PKG-INFO of this package's own egg-info, not of one among its tests' files.
+    fn is_egg_info(&self, path: &str) -> bool {
+        let parts: Vec<&str> = path.split('/').collect();
+        let ([folder, "PKG-INFO"] | [_, folder, "PKG-INFO"]) = parts[..] else { return false };
+        let name = folder.strip_suffix(".egg-info").and_then(|name| PackageName::new(name.to_owned()).ok());
+        name.is_some_and(|name| name == *self.package)
+    }
+
+    /// A file of it, as messages name it.
+    fn place(&self, path: &str) -> String {
+        format!("{}/{path}", self.file_name)
+    }
+
+    fn known(&self, requires: Requires, python: Option<VersionSpecifiers>, grade: Grade) -> SdistAnswer {
+        let metadata = self.metadata(requires, python, grade);
+        SdistAnswer::Known { metadata, consulted_python: false, consulted_platform: false, is_static: true }
+    }
+
+    fn metadata(&self, requires: Requires, python: Option<VersionSpecifiers>, grade: Grade) -> Metadata {
+        Metadata {
+            name: self.package.clone(),
+            version: self.version.clone(),
+            requires_dist: requires.requires_dist,
+            requires_python: python,
+            provides_extra: requires.extras,
+            grade,
+        }
+    }
+}
+
+/// Whether PKG-INFO vouches for all that resolving needs (PEP 643).
+fn vouches(fields: &CoreFields) -> bool {
+    ["Requires-Dist", "Requires-Python", "Provides-Extra"].iter().all(|field| fields.is_static(field))
+}
+
+/// What can't be understood says nothing, as in pip.
+fn python_of(fields: &CoreFields) -> Option<VersionSpecifiers> {
+    fields.requires_python.as_deref().and_then(|text| parse_specifiers_mended(text).ok())
+}
+
+fn from_fields(fields: &CoreFields, file: &str) -> Result<Requires, String> {
+    let metadata = fields.to_metadata(file, Grade::Static);
+    let metadata = metadata.map_err(|error| format!("{file}: {error}"))?;
+    Ok(Requires { requires_dist: metadata.requires_dist, extras: metadata.provides_extra })
+}
+
+#[cfg(test)]
+mod tests;
