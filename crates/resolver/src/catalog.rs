@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use reana_model::requirement::Direct;
-use reana_model::{DistFile, Listing, MemoryListing, Metadata, PackageName, Sha256, Target, Version};
+use reana_model::{
+    DistFile, Listing, MemoryListing, Metadata, PackageName, Requirement, Sha256, Target, Version,
+};
 
 /// Why a question had no answer: a network that failed, an index that answered nonsense.
 pub type CatalogError = Box<dyn std::error::Error + Send + Sync>;
@@ -62,8 +64,9 @@ pub trait Catalog: Send + Sync {
     /// These packages' listings will be asked for soon.
     fn expect(&self, _names: &[PackageName]) {}
 
-    /// This file's metadata will likely be asked for soon.
-    fn expect_metadata(&self, _name: &PackageName, _file: &DistFile, _target: &Target) {}
+    /// A version of this requirement's package that it accepts will likely be chosen soon, mostly the newest
+    /// one: its metadata are worth fetching as soon as the listing is there. Asked on the solver's thread.
+    fn expect_requirement(&self, _requirement: &Requirement, _target: &Target) {}
 }
 
 /// A catalog held in memory.

@@ -1,8 +1,31 @@
-//! Failures in the user's terms.
+//! Failures in the user's terms: which lines of which manifests clash, over which package.
+//!
+//! PubGrub's proof is a tree of statements. Its leaves are the facts it rests on: what versions require, and
+//! which ranges hold no version that could be taken. These are told, from the manifests downwards; what is
+//! derived from them is left to the reader.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
+use pubgrub::{DerivationTree, External, Ranges};
 use reana_model::PackageName;
+use rustc_hash::FxHashSet;
+
+use crate::error::SolveError;
+use crate::leaves::{Absence, Need, Speaker};
+use crate::node::Node;
+use crate::provider::Provider;
+use crate::ranges::Point;
+use crate::resolution::Reason;
+use crate::solve::error;
+use crate::world::Halt;
+
+/// PubGrub's proof that there is no solution.
+pub(crate) type Tree = DerivationTree<Node, Ranges<Point>, String>;
+
+/// How many statements are shown.
+const MOST_LINES: usize = 24;
 
 /// Why requirements can't be satisfied together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,17 +34,210 @@ pub struct Explanation {
     pub clash: PackageName,
     /// One statement a line, from the manifests to the clash.
     pub lines: Vec<String>,
-    /// Which bounds could be loosened, with their places.
-    pub hint: Option<String>,
+    /// The user's own bounds that take part, of which one must give way.
+    pub bounds: Vec<Reason>,
 }
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no version of {} satisfies everything that is required of it:", self.clash)?;
-        self.lines.iter().try_for_each(|line| write!(f, "\n  {line}"))?;
-        match &self.hint {
-            Some(hint) => write!(f, "\n{hint}"),
-            None => Ok(()),
+        self.lines.iter().take(MOST_LINES).try_for_each(|line| write!(f, "\n  {line}"))?;
+        if let Some(more) = self.lines.len().checked_sub(MOST_LINES + 1) {
+            write!(f, "\n  and {} more", more + 1)?;
+        }
+        let bounds: Vec<String> =
+            self.bounds.iter().map(|bound| format!("`{}` ({})", bound.text, bound.by)).collect();
+        match &bounds[..] {
+            [] => Ok(()),
+            [bound] => write!(f, "\nTo go on, loosen {bound}."),
+            bounds => write!(f, "\nTo go on, loosen one of {}.", bounds.join(", ")),
         }
     }
+}
+
+/// The facts that a proof rests on, each once.
+#[derive(Default)]
+pub(crate) struct Leaves {
+    pub(crate) needs: Vec<(Node, Ranges<Point>, Node, Ranges<Point>)>,
+    pub(crate) missing: Vec<(Node, Ranges<Point>)>,
+    pub(crate) unavailable: Vec<(Node, Ranges<Point>, String)>,
+}
+
+impl Leaves {
+    fn of(tree: &Tree) -> Self {
+        let mut leaves = Self::default();
+        let mut seen: FxHashSet<*const Tree> = FxHashSet::default();
+        let mut open: Vec<&Tree> = vec![tree];
+        while let Some(tree) = open.pop() {
+            match tree {
+                DerivationTree::Derived(derived) => {
+                    for cause in [&derived.cause2, &derived.cause1] {
+                        if seen.insert(Arc::as_ptr(cause)) {
+                            open.push(cause);
+                        }
+                    }
+                }
+                DerivationTree::External(external) => leaves.add(external),
+            }
+        }
+        leaves
+    }
+
+    fn add(&mut self, external: &External<Node, Ranges<Point>, String>) {
+        match external {
+            External::NotRoot(..) => {}
+            External::NoVersions(node, range) => {
+                let leaf = (node.clone(), range.clone());
+                if !self.missing.contains(&leaf) {
+                    self.missing.push(leaf);
+                }
+            }
+            External::FromDependencyOf(by, versions, on, range) => {
+                let leaf = (by.clone(), versions.clone(), on.clone(), range.clone());
+                if !self.needs.contains(&leaf) {
+                    self.needs.push(leaf);
+                }
+            }
+            External::Custom(node, versions, why) => {
+                let leaf = (node.clone(), versions.clone(), why.clone());
+                if !self.unavailable.contains(&leaf) {
+                    self.unavailable.push(leaf);
+                }
+            }
+        }
+    }
+}
+
+/// What PubGrub found, as an error for the user.
+pub(crate) fn no_solution(provider: &Provider<'_, '_>, tree: &Tree) -> SolveError {
+    let leaves = Leaves::of(tree);
+    match explain(provider, &leaves) {
+        Ok(failure) => failure,
+        Err(halt) => error(provider, halt),
+    }
+}
+
+fn explain(provider: &Provider<'_, '_>, leaves: &Leaves) -> Result<SolveError, Halt> {
+    let speaker = Speaker::new(provider);
+    let needs: Vec<Need> = in_order(leaves).into_iter().map(|leaf| speaker.need(leaf)).collect();
+    let wanted_by = |name: &PackageName| -> Vec<Reason> {
+        let on = needs.iter().filter(|need| need.on.name() == Some(name));
+        let all: BTreeSet<Reason> = on.flat_map(|need| need.reasons.iter().cloned()).collect();
+        all.into_iter().collect()
+    };
+    let mut absences = BTreeMap::new();
+    for (node, range) in &leaves.missing {
+        if let Some(name) = node.name() {
+            let required = required(leaves, name);
+            absences.insert(name.clone(), speaker.absence(name, range, &required)?);
+        }
+    }
+    for (name, absence) in &absences {
+        match absence {
+            Absence::Unknown => {
+                return Ok(SolveError::UnknownPackage { name: name.clone(), wanted_by: wanted_by(name) });
+            }
+            Absence::NoUsableFile(lacks) => {
+                return Ok(SolveError::NoUsableFile {
+                    name: name.clone(),
+                    target: provider.world.target,
+                    lacks: lacks.clone(),
+                    wanted_by: wanted_by(name),
+                });
+            }
+            Absence::Lines(_) => {}
+        }
+    }
+    let clash = clash(leaves, &absences);
+    let mut lines: Vec<String> = Vec::new();
+    for need in &needs {
+        lines.extend(need.lines.iter().filter(|line| !lines.contains(line)).cloned().collect::<Vec<_>>());
+    }
+    for (node, versions, why) in &leaves.unavailable {
+        lines.push(format!("{} can't be taken: {why}", speaker.versions(node, versions)));
+    }
+    for absence in absences.values() {
+        if let Absence::Lines(more) = absence {
+            lines.extend(more.iter().cloned());
+        }
+    }
+    let bounds = bounds(&speaker, &needs, leaves);
+    Ok(SolveError::NoSolution(Box::new(Explanation { clash, lines, bounds })))
+}
+
+/// What the leaves require of a package.
+fn required(leaves: &Leaves, name: &PackageName) -> Ranges<Point> {
+    let on = leaves.needs.iter().filter(|(by, _, on, _)| on.name() == Some(name) && by.name() != Some(name));
+    on.fold(Ranges::full(), |all: Ranges<Point>, (_, _, _, range)| all.intersection(range))
+}
+
+type NeedLeaf = (Node, Ranges<Point>, Node, Ranges<Point>);
+
+/// From the manifests downwards.
+fn in_order(leaves: &Leaves) -> Vec<&NeedLeaf> {
+    let mut depth: BTreeMap<String, usize> = BTreeMap::new();
+    depth.insert(Node::Root.to_string(), 0);
+    for _ in 0..leaves.needs.len() {
+        let mut changed = false;
+        for (by, _, on, _) in &leaves.needs {
+            if let Some(above) = depth.get(&by.to_string()).copied() {
+                changed |= !depth.contains_key(&on.to_string());
+                depth.entry(on.to_string()).or_insert(above + 1);
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut ordered: Vec<&NeedLeaf> = leaves.needs.iter().collect();
+    ordered.sort_by_cached_key(|(by, versions, on, range)| {
+        let by = by.to_string();
+        let depth = depth.get(&by).copied().unwrap_or(usize::MAX);
+        (depth, by, on.to_string(), versions.to_string(), range.to_string())
+    });
+    ordered
+}
+
+/// The package to name: one that has no version left, else one of which two demands exclude each other.
+fn clash(leaves: &Leaves, absences: &BTreeMap<PackageName, Absence>) -> PackageName {
+    if let Some(name) = absences.keys().next() {
+        return name.clone();
+    }
+    let names: BTreeSet<&PackageName> = leaves.needs.iter().filter_map(|(_, _, on, _)| on.name()).collect();
+    let demands = |name: &PackageName| -> Vec<&Ranges<Point>> {
+        let on = leaves.needs.iter().filter(|(_, _, on, _)| on.name() == Some(name));
+        on.map(|(_, _, _, range)| range).collect()
+    };
+    let is_torn = |name: &&PackageName| {
+        let demands = demands(name);
+        demands.iter().enumerate().any(|(at, a)| demands.iter().skip(at).any(|b| a.is_disjoint(b)))
+    };
+    let named = leaves.unavailable.iter().find_map(|(node, _, _)| node.name());
+    let torn = names.iter().copied().find(is_torn).or(named).or(names.iter().copied().next());
+    torn.cloned().unwrap_or_else(unnamed)
+}
+
+/// A proof names at least one package; this stands where it doesn't.
+fn unnamed() -> PackageName {
+    #[expect(clippy::unwrap_used, reason = "a constant that is a valid name")]
+    std::str::FromStr::from_str("unknown").unwrap()
+}
+
+/// The user's own bounds among the facts: those from above first; if there are none, any.
+fn bounds(speaker: &Speaker<'_, '_, '_>, needs: &[Need], leaves: &Leaves) -> Vec<Reason> {
+    let own = needs.iter().filter(|need| need.by == Node::Root);
+    let mut tight: BTreeSet<Reason> = BTreeSet::new();
+    let mut loose: BTreeSet<Reason> = BTreeSet::new();
+    for (reason, kinds) in own.flat_map(|need| need.bounds.iter()) {
+        if kinds.pinned || kinds.bounded {
+            tight.insert(reason.clone());
+        } else if kinds.unfree {
+            loose.insert(reason.clone());
+        }
+    }
+    for (node, _) in &leaves.missing {
+        tight.extend(node.name().map(|name| speaker.limits(name)).unwrap_or_default());
+    }
+    let chosen = if tight.is_empty() { loose } else { tight };
+    chosen.into_iter().collect()
 }

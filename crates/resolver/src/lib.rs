@@ -8,11 +8,20 @@ pub mod catalog;
 pub mod error;
 pub mod explain;
 pub mod merged;
+pub mod ranges;
 pub mod request;
 pub mod resolution;
 pub mod why;
 
+mod candidates;
+mod collect;
+mod leaves;
+mod node;
+mod provider;
+mod search;
+mod select;
 mod solve;
+mod world;
 
 pub use catalog::{Catalog, CatalogError, DirectAnswer, MemoryCatalog, MetadataAnswer};
 pub use error::SolveError;

@@ -1,9 +1,43 @@
 //! Why a package stands where it stands: `--explain NAME`.
 
+use std::fmt;
+
 use reana_model::{PackageName, Target, Version};
 
-use crate::resolution::{Reason, Resolution};
+use crate::resolution::{Reason, RequiredBy, Resolution};
 use crate::{Catalog, Request, SolveError};
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.name, self.version, self.target)?;
+        for reason in &self.wanted_by {
+            let verb =
+                if matches!(reason.by, RequiredBy::Constraint(_)) { "limits it to" } else { "requires" };
+            write!(f, "\n  {} {verb} {}", reason.by, reason.text)?;
+        }
+        self.newer.iter().try_for_each(|held| write!(f, "\n  not {}: {}", held.version, held.by))
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Requirements(reasons) => {
+                let all: Vec<String> =
+                    reasons.iter().map(|reason| format!("{} ({})", reason.text, reason.by)).collect();
+                f.write_str(&all.join(", "))
+            }
+            Self::NoUsableFile(lacks) => f.write_str(lacks),
+            Self::Yanked(reason) if reason.is_empty() => f.write_str("it is yanked"),
+            Self::Yanked(reason) => write!(f, "it is yanked: {reason}"),
+            Self::Prerelease => f.write_str("it is a pre-release"),
+            Self::Metadata(why) => f.write_str(why),
+            Self::Kept => f.write_str("the lock's pin was kept"),
+            Self::OwnRequirement(reason, has) => write!(f, "it requires {}, not {has}", reason.text),
+            Self::Others => f.write_str("other versions leave it no room"),
+        }
+    }
+}
 
 /// How many newer versions are looked at.
 pub const MOST_NEWER: usize = 10;
@@ -47,8 +81,8 @@ pub enum Holder {
     Metadata(String),
     /// The old lock's pin was kept.
     Kept,
-    /// One of its own requirements can't be met beside the rest.
-    OwnRequirement(Reason),
+    /// One of its own requirements excludes what was chosen, `name version`.
+    OwnRequirement(Reason, String),
     /// Nothing by itself: the versions chosen before it left it no room.
     Others,
 }
