@@ -257,7 +257,9 @@ impl Config {
 
     /// What is said about the component of this name (its folder's name, or as it is listed).
     pub(crate) fn for_component(&self, name: &str) -> ComponentSettings {
-        let own = self.component.get(name).cloned().unwrap_or_default();
+        let folder_name = name.rsplit('/').next().unwrap_or(name);
+        let own = self.component.get(name).or_else(|| self.component.get(folder_name));
+        let own = own.cloned().unwrap_or_default();
         let folder = self.folder().unwrap_or(Path::new(""));
         let constraints = self.lock.constraints.iter().chain(&own.constraints);
         let own_says = own.python.is_some() || !own.targets.is_empty();

@@ -94,6 +94,13 @@ pub(crate) enum Note {
         /// The link's name.
         name: String,
     },
+    /// A table of `reana-lock.toml` for a component that is not there.
+    NoSuchComponent {
+        /// The component's name.
+        name: String,
+        /// The table.
+        place: Origin,
+    },
     /// A `reana-lock.toml` above that somebody else owns, and that is not trusted for this.
     ForeignConfig {
         /// The file.
@@ -210,6 +217,9 @@ impl std::fmt::Display for Note {
                 "{name} is not locked: it has a manifest, but neither a lock nor a Dockerfile that installs from one"
             ),
             Self::LinkOutside { name } => write!(f, "{name} is a link that leads outside, and not looked at"),
+            Self::NoSuchComponent { name, place } => {
+                write!(f, "{place}: there is no component `{name}`, and what is said about it goes unused")
+            }
             Self::ForeignConfig { path } => {
                 write!(f, "{} belongs to another user, and is not trusted here", path.display())
             }
@@ -427,6 +437,15 @@ impl Search {
 
     fn take_locked(&mut self, candidates: Vec<Candidate>, notes: Vec<Note>) {
         self.plan.notes.extend(notes);
+        for name in self.plan.config.component.keys() {
+            let is_it = |candidate: &Candidate| {
+                candidate.name.rsplit('/').any(|part| part == name) || candidate.name == *name
+            };
+            if !candidates.iter().any(is_it) {
+                let place = self.plan.config.place_of(&format!("component.{name}"));
+                self.plan.notes.push(Note::NoSuchComponent { name: name.clone(), place });
+            }
+        }
         for candidate in candidates {
             match candidate.because.clone().filter(|_| candidate.is_locked()) {
                 Some(because) => self.take(candidate, because),

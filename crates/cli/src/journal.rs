@@ -26,7 +26,6 @@ mod recovery;
 mod tests;
 
 use record::{Record, Written};
-#[cfg(test)]
 use recovery::Outcome;
 pub(crate) use recovery::Recovered;
 
@@ -121,15 +120,7 @@ pub(crate) fn commit(changes: &[(PathBuf, Vec<u8>)], folder: &Path) -> Result<()
     let folders = folders_of(changes, &root)?;
     let _folders = lock_all(folders.iter().filter(|folder| **folder != root))?;
     let commit = Commit::prepare(changes, &root)?;
-    for step in commit.steps() {
-        if let Err(cause) = commit.run(step) {
-            return Err(match recovery::take_back(&root) {
-                Ok(_) => cause.into(),
-                Err(undoing) => JournalError::Stopped { cause, undoing: Box::new(undoing) },
-            });
-        }
-    }
-    Ok(())
+    commit.execute(|step| commit.run(step))
 }
 
 /// Finishes or takes back what a killed run left in this folder; `None` where there is nothing to do.
@@ -217,6 +208,28 @@ impl<'a> Commit<'a> {
         steps.extend(each(Step::Forget));
         steps.push(Step::Close);
         steps
+    }
+
+    /// Does all steps, or ends as if none had been begun: until the last file is replaced, what was done is
+    /// taken back. After that only names are left to remove, and whoever can't now may do so later.
+    fn execute(&self, run: impl Fn(Step) -> Result<(), DiskError>) -> Result<(), JournalError> {
+        for step in self.steps() {
+            let Err(cause) = run(step) else { continue };
+            let (wanted, done) = match step {
+                Step::Draft | Step::Announce | Step::Stage(_) | Step::Keep(_) | Step::Replace(_) => {
+                    (Outcome::RolledBack, Err(JournalError::from(cause)))
+                }
+                Step::Forget(_) | Step::Close => (Outcome::Finished, Ok(())),
+            };
+            return match (recovery::resolve_as(&self.root, wanted), done) {
+                (Ok(()), done) => done,
+                (Err(undoing), Err(JournalError::Disk(cause))) => {
+                    Err(JournalError::Stopped { cause, undoing: Box::new(undoing) })
+                }
+                (Err(unfinished), _) => Err(unfinished),
+            };
+        }
+        Ok(())
     }
 
     fn run(&self, step: Step) -> Result<(), DiskError> {

@@ -20,6 +20,8 @@ pub(crate) struct Env {
     pub(crate) ssl_cert_file: Option<PathBuf>,
     /// `NETRC`: where the credentials are, if not in `~/.netrc`.
     pub(crate) netrc: Option<PathBuf>,
+    /// `PATH`, to find a Python in when something may be built.
+    pub(crate) path: Option<OsString>,
     /// `CUSTOM_COMPILE_COMMAND`: what a lock's header shows for the command.
     pub(crate) custom_compile_command: Option<String>,
     /// `PATH`: where programs are looked for.
@@ -59,6 +61,7 @@ impl Env {
             cache_dir: path("REANA_LOCK_CACHE_DIR"),
             ssl_cert_file: path("SSL_CERT_FILE"),
             netrc: path("NETRC"),
+            path: set("PATH"),
             custom_compile_command: text("CUSTOM_COMPILE_COMMAND"),
             path: set("PATH"),
             no_color: set("NO_COLOR").is_some(),

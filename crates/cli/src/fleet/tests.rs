@@ -193,6 +193,13 @@ fn a_fleet_s_own_list() {
         disk::canonical(root.path()).ok()
     );
 
+    fs::write(root.path().join(config::FILE), "[component.reana-sever]\n[component.reana-server]\n")
+        .expect("a file");
+    let notes: Vec<String> =
+        found(&root, "", &[]).expect("a plan").notes.iter().map(ToString::to_string).collect();
+    let unused = "there is no component `reana-sever`, and what is said about it goes unused";
+    assert!(notes.iter().any(|note| note.ends_with(&format!("reana-lock.toml:1: {unused}"))), "{notes:?}");
+
     fs::write(root.path().join(config::FILE), "\ncomponents = ['reana-ui']\n").expect("a file");
     check(
         &root,

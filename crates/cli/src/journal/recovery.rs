@@ -1,5 +1,6 @@
 //! After a kill: finishing what a journal says, or taking it back.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use reana_model::Sha256;
@@ -69,41 +70,48 @@ fn is_there(path: &Path) -> bool {
 
 /// Finishes or takes back, as the state of the files demands. The root's lock is held.
 pub(super) fn recover_locked(root: &Path) -> Result<Recovered, JournalError> {
-    resolve(root, true)
+    let record = Record::read(&root.join(FILE), root)?;
+    let _folders = lock_all(folders(&record, root).iter().filter(|folder| *folder != root))?;
+    let states = states(&record)?;
+    let outcome = decide(&states);
+    settle(&record, &states, outcome, root)?;
+    let changed = record.files.iter().zip(&states).filter(|(_, state)| state.target == Holds::Other);
+    let changed_since = changed.map(|(file, _)| file.target.clone()).collect();
+    let files = record.files.into_iter().map(|file| file.target).collect();
+    Ok(Recovered { outcome, files, changed_since })
 }
 
-/// Takes back what was done. The root's and the folders' locks are held.
-pub(super) fn take_back(root: &Path) -> Result<Option<Recovered>, JournalError> {
+/// Ends a commit whose step failed. The root's and the folders' locks are held.
+pub(super) fn resolve_as(root: &Path, outcome: Outcome) -> Result<(), JournalError> {
     disk::remove(&root.join(DRAFT))?;
-    if is_needed(root) { resolve(root, false).map(Some) } else { Ok(None) }
+    if !is_needed(root) {
+        return Ok(());
+    }
+    let record = Record::read(&root.join(FILE), root)?;
+    settle(&record, &states(&record)?, outcome, root)
 }
 
-fn resolve(root: &Path, may_finish: bool) -> Result<Recovered, JournalError> {
-    let journal = root.join(FILE);
-    let record = Record::read(&journal, root)?;
-    let mut folders: Vec<PathBuf> =
-        record.files.iter().filter_map(|file| file.target.parent().map(Path::to_path_buf)).collect();
-    folders.sort();
-    folders.dedup();
-    // Who takes back holds them already.
-    let _folders = lock_all(folders.iter().filter(|folder| may_finish && *folder != root))?;
-
-    let states = record.files.iter().map(State::of).collect::<Result<Vec<_>, _>>()?;
-    let outcome = if may_finish { decide(&states) } else { Outcome::RolledBack };
-    for (file, state) in record.files.iter().zip(&states) {
+fn settle(record: &Record, states: &[State], outcome: Outcome, root: &Path) -> Result<(), JournalError> {
+    for (file, state) in record.files.iter().zip(states) {
         match outcome {
             Outcome::Finished => finish(file, *state)?,
             Outcome::RolledBack => roll_back(file, *state)?,
         }
     }
-    for folder in &folders {
-        disk::sync_folder(folder);
+    for folder in folders(record, root) {
+        disk::sync_folder(&folder);
     }
-    disk::remove(&journal)?;
-    let changed = record.files.iter().zip(&states).filter(|(_, state)| state.target == Holds::Other);
-    let changed_since = changed.map(|(file, _)| file.target.clone()).collect();
-    let files = record.files.into_iter().map(|file| file.target).collect();
-    Ok(Recovered { outcome, files, changed_since })
+    disk::remove(&root.join(FILE))?;
+    Ok(())
+}
+
+fn states(record: &Record) -> Result<Vec<State>, DiskError> {
+    record.files.iter().map(State::of).collect()
+}
+
+fn folders(record: &Record, root: &Path) -> BTreeSet<PathBuf> {
+    let folders = record.files.iter().filter_map(|file| file.target.parent());
+    folders.chain([root]).map(Path::to_path_buf).collect()
 }
 
 /// What is found of one file.
@@ -116,6 +124,8 @@ struct State {
     staged: bool,
     /// Whether the old content is there beside, whole.
     kept: bool,
+    /// Whether there was an old content.
+    had_old: bool,
 }
 
 impl State {
@@ -128,7 +138,8 @@ impl State {
             _ => Holds::Other,
         };
         let kept = file.old.is_some() && hash_of(&file.kept()?)? == file.old;
-        Ok(Self { target: holds, staged_whole: staged == Some(file.new), staged: staged.is_some(), kept })
+        let (staged_whole, staged) = (staged == Some(file.new), staged.is_some());
+        Ok(Self { target: holds, staged_whole, staged, kept, had_old: file.old.is_some() })
     }
 }
 
@@ -141,22 +152,28 @@ fn hash_of(path: &Path) -> Result<Option<Sha256>, DiskError> {
     }
 }
 
-/// Finishing is right when every file has its new content or is ready for it, or when all had been replaced.
+/// Finishing is right when every file has its new content or is ready for it, or when all had been replaced
+/// and some have been changed since.
 fn decide(states: &[State]) -> Outcome {
     let is_ready = |state: &State| match state.target {
         Holds::New => true,
         Holds::Old => state.staged_whole,
         Holds::Other => false,
     };
-    let all_replaced = states.iter().all(|state| !state.staged && state.target != Holds::Old)
-        && states.iter().any(|state| state.target == Holds::New);
+    let any_new = states.iter().any(|state| state.target == Holds::New);
+    let none_staged = !states.iter().any(|state| state.staged);
+    // Old contents are forgotten only after the last file was replaced.
+    let some_forgotten =
+        states.iter().any(|state| state.target == Holds::New && state.had_old && !state.kept);
+    let none_old = !states.iter().any(|state| state.target == Holds::Old);
+    let all_replaced = none_staged && any_new && (none_old || some_forgotten);
     if states.iter().all(is_ready) || all_replaced { Outcome::Finished } else { Outcome::RolledBack }
 }
 
 fn finish(file: &Written, state: State) -> Result<(), DiskError> {
     match state.target {
-        Holds::Old => file.replace()?,
-        Holds::New | Holds::Other => disk::remove(&file.staged()?)?,
+        Holds::Old if state.staged_whole => file.replace()?,
+        Holds::Old | Holds::New | Holds::Other => disk::remove(&file.staged()?)?,
     }
     disk::remove(&file.kept()?)
 }

@@ -147,6 +147,32 @@ fn an_unchanged_file_is_not_touched() {
     assert_eq!(Commit::prepare(&same, &root_path).expect("prepared").steps(), []);
 }
 
+/// The file system refuses one step, before or after it has done it in part or whole.
+#[test]
+fn a_refusal_at_any_step_ends_all_old_or_all_new() {
+    let refused = || DiskError::NotAFile { path: "refused".into() };
+    for at in 0..15 {
+        for is_done in [false, true] {
+            let root = tempfile::tempdir().expect("a folder");
+            set_up(root.path(), &old());
+            let real = disk::canonical(root.path()).expect("a folder");
+            let changes = changes(root.path(), &new());
+            let commit = Commit::prepare(&changes, &real).expect("prepared");
+            let fails = commit.steps().get(at).copied().expect("a step");
+            let result = commit.execute(|step| {
+                if step == fails && !is_done {
+                    return Err(refused());
+                }
+                commit.run(step)?;
+                if step == fails { Err(refused()) } else { Ok(()) }
+            });
+            let expected = if at < 11 { old() } else { merged(&old(), &new()) };
+            assert_eq!(look(root.path()), expected, "{fails:?} {is_done}");
+            assert_eq!(result.is_err(), at < 11, "{fails:?} {is_done}");
+        }
+    }
+}
+
 #[test]
 fn a_failing_step_takes_everything_back() {
     let root = tempfile::tempdir().expect("a folder");
