@@ -24,8 +24,6 @@ pub(crate) struct Env {
     pub(crate) path: Option<OsString>,
     /// `CUSTOM_COMPILE_COMMAND`: what a lock's header shows for the command.
     pub(crate) custom_compile_command: Option<String>,
-    /// `PATH`: where programs are looked for.
-    pub(crate) path: Option<OsString>,
     /// `NO_COLOR`.
     pub(crate) no_color: bool,
     /// `CI`, unless it says `false` or `0`.
@@ -63,7 +61,6 @@ impl Env {
             netrc: path("NETRC"),
             path: set("PATH"),
             custom_compile_command: text("CUSTOM_COMPILE_COMMAND"),
-            path: set("PATH"),
             no_color: set("NO_COLOR").is_some(),
             is_ci: set("CI").is_some_and(|value| value != "false" && value != "0"),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0),
