@@ -20,8 +20,10 @@ const MAX_UNPACKED: u64 = 2 << 30;
 /// An honest archive of texts shrinks to a tenth; small ones may be extreme without doing harm.
 const MAX_RATIO: u64 = 100;
 const SMALL: u64 = 64 << 20;
-/// The longest name and the largest pax header, and the most bytes of all names together.
+/// The largest header of a member (pax, long names).
 const MAX_HEADER: u64 = 1 << 20;
+/// The longest path, in bytes, which is what Linux takes, and the most bytes of all paths together.
+const MAX_NAME: usize = 4096;
 const MAX_NAMES: usize = 32 << 20;
 /// Links are followed from one to the next at most so often.
 const MAX_LINKS: usize = 8;
@@ -53,6 +55,7 @@ const TEXTS: [&str; 19] = [
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Project {
     files: BTreeMap<String, Content>,
+    /// Folders that the archive names; the others follow from the files' paths.
     folders: BTreeSet<String>,
 }
 
@@ -125,8 +128,8 @@ impl Members {
     fn path(&mut self, raw: &str) -> Result<String, ArchiveError> {
         self.count += 1;
         self.names = self.names.saturating_add(raw.len());
-        if self.count > MAX_MEMBERS || self.names > MAX_NAMES {
-            return Err(ArchiveError::Limit(format!("more than {} members", self.count - 1)));
+        if self.count > MAX_MEMBERS || self.names > MAX_NAMES || raw.len() > MAX_NAME {
+            return Err(ArchiveError::Limit("the number or the length of its members' names".to_owned()));
         }
         let outside = raw.split('/').any(|part| part == "..");
         normal_path(raw).filter(|_| !outside).ok_or_else(|| ArchiveError::Outside(raw.to_owned()))
@@ -169,14 +172,18 @@ impl Members {
                     None => break,
                 }
             }
-            if let Some(content) = self.files.get(at).cloned() {
-                let size = if let Content::Kept(bytes) = &content { bytes.len() as u64 } else { 0 };
-                let content = if self.is_kept(path, size).is_ok() { content } else { Content::Large };
-                if matches!(content, Content::Kept(_)) {
-                    self.kept = self.kept.saturating_add(size);
-                }
-                self.files.entry(path.clone()).or_insert(content);
+            let content = match self.files.get(at) {
+                None => continue,
+                Some(Content::Kept(bytes)) => match self.is_kept(path, bytes.len() as u64) {
+                    Ok(()) => Content::Kept(bytes.clone()),
+                    Err(content) => content,
+                },
+                Some(content) => content.clone(),
+            };
+            if let Content::Kept(bytes) = &content {
+                self.kept = self.kept.saturating_add(bytes.len() as u64);
             }
+            self.files.entry(path.clone()).or_insert(content);
         }
     }
 
@@ -198,14 +205,9 @@ impl Members {
             _ => return Err(ArchiveError::Ambiguous("several folders at its top".to_owned())),
         };
         let strip = |path: &str| path.strip_prefix(&prefix).map(str::to_owned);
-        let mut folders: BTreeSet<String> = self.folders.iter().filter_map(|path| strip(path)).collect();
-        let files: BTreeMap<String, Content> =
+        let folders = self.folders.iter().filter_map(|path| strip(path)).collect();
+        let files =
             self.files.into_iter().filter_map(|(path, content)| Some((strip(&path)?, content))).collect();
-        for path in files.keys() {
-            for (at, _) in path.match_indices('/') {
-                folders.extend(path.get(..at).map(str::to_owned));
-            }
-        }
         Ok(Project { files, folders })
     }
 }
@@ -440,9 +442,12 @@ impl Files for Project {
     }
 
     fn exists(&self, path: &str) -> bool {
-        normal_path(path).is_some_and(|path| {
-            path.is_empty() || self.files.contains_key(&path) || self.folders.contains(&path)
-        })
+        let Some(path) = normal_path(path) else { return false };
+        if path.is_empty() || self.files.contains_key(&path) || self.folders.contains(&path) {
+            return true;
+        }
+        let inside = format!("{path}/");
+        self.files.range(inside.clone()..).next().is_some_and(|(path, _)| path.starts_with(&inside))
     }
 
     fn list(&self, folder: &str) -> Vec<String> {

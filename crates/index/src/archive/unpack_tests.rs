@@ -197,6 +197,13 @@ fn long_names() {
     let huge = vec![b'x'; 3 << 20];
     let tar = tar_of(&[(EntryType::GNULongName, "x", "", &huge), (FILE, "short", "", b"")]);
     check(&tar, "a-1.tar", &expect!["the archive is larger than an honest one: a member's header"]);
+    let deep = "a/".repeat(3_000);
+    let tar = tar_of(&[(EntryType::GNULongName, "x", "", deep.as_bytes()), (FILE, "short", "", b"")]);
+    check(
+        &tar,
+        "a-1.tar",
+        &expect!["the archive is larger than an honest one: the number or the length of its members' names"],
+    );
     let sparse = tar_of(&[(EntryType::GNUSparse, "x", "", b"")]);
     check(&sparse, "a-1.tar", &expect!["the archive uses sparse files, which is not supported"]);
 }

@@ -113,19 +113,21 @@ impl Sdist<'_> {
         {
             return self.told_by_backend(name, *writes_metadata);
         }
-        let egg_info = self.egg_info().map_err(Refusal::Unreadable)?;
+        let egg_info = self.egg_info();
         match evaluate::evaluate(&self.project, self.file_name, target) {
             Evaluated::Known { requires, requires_python, consulted_python, consulted_platform } => {
                 if self.backend_is_told_all() {
                     return Ok(self.known(requires, requires_python, Grade::Pyproject));
                 }
+                // One that can't be understood can't say otherwise.
+                let egg_info = egg_info.ok().flatten();
                 let disagrees = egg_info
                     .is_some_and(|egg| !requires_txt::agrees(&egg.requires_dist, &requires.requires_dist));
                 let grade = if disagrees { Grade::EvaluatedDisagrees } else { Grade::Evaluated };
                 let metadata = self.metadata(requires, requires_python, grade);
                 Ok(SdistAnswer::Known { metadata, consulted_python, consulted_platform, is_static: false })
             }
-            Evaluated::PlugIn(reason) => match egg_info {
+            Evaluated::PlugIn(reason) => match egg_info.map_err(Refusal::Unreadable)? {
                 Some(requires) => {
                     let python = self.pkg_info.as_ref().and_then(python_of);
                     let metadata = self.metadata(requires, python, Grade::EggInfo);
