@@ -213,8 +213,8 @@ impl Config {
         self.path.as_deref().and_then(Path::parent)
     }
 
-    /// Where a key or a table stands, by its dotted name (`index.names`); the whole file where that can't be
-    /// told.
+    /// Where a key or a table stands, by its dotted name (`index.names`), a table by its last part alone too;
+    /// the whole file where that can't be told.
     pub(crate) fn place_of(&self, name: &str) -> Origin {
         let file = self.path.as_deref().map_or(FILE.into(), Path::to_string_lossy);
         let (table, key) = name.rsplit_once('.').unwrap_or(("", name));
@@ -224,7 +224,7 @@ impl Config {
             if let Some(header) = line.strip_prefix('[') {
                 let header = header.trim_start_matches('[').split(']').next().unwrap_or_default();
                 current = header.replace([' ', '"', '\''], "");
-                return current == name;
+                return current == name || table.is_empty() && current.rsplit('.').next() == Some(key);
             }
             current == table && line.split('=').next().is_some_and(|found| found.trim() == key)
         });

@@ -1,14 +1,12 @@
 //! What a Dockerfile tells about the Python in an image, and whether it installs from a lock. Pure; no
 //! build is simulated: instructions are read, variables with a known value put in, words looked at.
 
-use std::collections::BTreeMap;
-
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-use words::{commands, instructions, substitute};
+use words::{Budget, Variables, commands, instructions, substitute};
 
 /// The last stage of a Dockerfile, with those it is built upon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,23 +78,24 @@ const INSTALLERS: [&str; 9] =
 impl Dockerfile {
     /// Reads a Dockerfile. What is not understood is passed over: this is a look, not a build.
     pub(crate) fn parse(text: &str) -> Self {
-        let mut global = BTreeMap::new();
-        let mut local = BTreeMap::new();
+        let (mut global, mut local) = (Variables::default(), Variables::default());
+        let mut budget = Budget::default();
         let mut stages: Vec<Stage> = Vec::new();
         for instruction in instructions(text) {
             let line = instruction.line;
             match (instruction.keyword.as_str(), stages.last_mut()) {
                 ("FROM", _) => {
-                    let text = substitute(&instruction.rest, &global);
+                    let text = substitute(&instruction.rest, &global, &mut budget);
                     stages.extend(Stage::from(&text, line));
-                    local = BTreeMap::new();
+                    local = Variables::default();
                 }
-                ("ARG", None) => set_arguments(&instruction.rest, &mut global, &BTreeMap::new()),
-                ("ARG", Some(_)) => set_arguments(&instruction.rest, &mut local, &global),
-                ("ENV", Some(_)) => set_environment(&instruction.rest, &mut local),
+                ("ARG", None) => set_arguments(&instruction.rest, &mut global, None, &mut budget),
+                ("ARG", Some(_)) => set_arguments(&instruction.rest, &mut local, Some(&global), &mut budget),
+                ("ENV", Some(_)) => set_environment(&instruction.rest, &mut local, &mut budget),
                 ("RUN", Some(stage)) => {
                     for command in commands(&instruction.rest) {
-                        let words = command.iter().map(|(_, word)| substitute(word, &local)).collect();
+                        let put_in = |(_, word): &words::Word| substitute(word, &local, &mut budget);
+                        let words = command.iter().map(put_in).collect();
                         let lines = command.iter().map(|(offset, _)| line.saturating_add(*offset)).collect();
                         stage.commands.push(Command { words, lines });
                     }
@@ -275,26 +274,30 @@ fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn set_arguments(rest: &str, values: &mut BTreeMap<String, String>, global: &BTreeMap<String, String>) {
+fn set_arguments(rest: &str, values: &mut Variables, global: Option<&Variables>, budget: &mut Budget) {
     for word in words::split(rest) {
         match word.split_once('=') {
             Some((name, value)) => {
-                let value = substitute(value, values);
-                values.insert(name.to_owned(), value);
+                let value = substitute(value, values, budget);
+                values.set(name, value);
             }
             // Named without a value, it takes the one from above the first FROM.
-            None => values.extend(global.get(&word).map(|value| (word.clone(), value.clone()))),
+            None => {
+                if let Some(value) = global.and_then(|global| global.get(&word)) {
+                    values.set(&word, value.clone());
+                }
+            }
         }
     }
 }
 
-fn set_environment(rest: &str, values: &mut BTreeMap<String, String>) {
+fn set_environment(rest: &str, values: &mut Variables, budget: &mut Budget) {
     let words = words::split(rest);
-    match words.first() {
-        Some(first) if first.contains('=') => set_arguments(rest, values, &BTreeMap::new()),
-        Some(name) => {
-            let value = substitute(&words.get(1..).unwrap_or_default().join(" "), values);
-            values.insert(name.clone(), value);
+    match words.split_first() {
+        Some((first, _)) if first.contains('=') => set_arguments(rest, values, None, budget),
+        Some((name, value)) => {
+            let value = substitute(&value.join(" "), values, budget);
+            values.set(name, value);
         }
         None => {}
     }

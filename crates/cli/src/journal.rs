@@ -123,6 +123,19 @@ pub(crate) fn commit(changes: &[(PathBuf, Vec<u8>)], folder: &Path) -> Result<()
     commit.execute(|step| commit.run(step))
 }
 
+/// The folder for the journal of these changes: the wanted one if it holds them all, else the one that does.
+pub(crate) fn folder_for(changes: &[(PathBuf, Vec<u8>)], wanted: &Path) -> PathBuf {
+    let mut folders = changes.iter().filter_map(|(path, _)| path.parent());
+    if folders.clone().all(|folder| folder.starts_with(wanted)) {
+        return wanted.to_owned();
+    }
+    let first = folders.next().unwrap_or(wanted).to_owned();
+    folders.fold(first, |common, folder| {
+        let shared = common.components().zip(folder.components()).take_while(|(a, b)| a == b);
+        shared.map(|(part, _)| part).collect()
+    })
+}
+
 /// Finishes or takes back what a killed run left in this folder; `None` where there is nothing to do.
 /// To be called when a run starts.
 pub(crate) fn recover(folder: &Path) -> Result<Option<Recovered>, JournalError> {

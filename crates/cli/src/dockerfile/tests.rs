@@ -100,6 +100,15 @@ fn variables_do_not_grow_without_bound() {
     }
     text.push_str("RUN apt-get install python3.12 $A63\n");
     check(&text, Some(("3.12", 66)));
+    text.push_str(&"RUN $A9 $A9 $A9 $A9\n".repeat(10_000));
+    let size: usize = Dockerfile::parse(&text)
+        .stages
+        .iter()
+        .flat_map(|stage| &stage.commands)
+        .flat_map(|c| &c.words)
+        .map(String::len)
+        .sum();
+    assert!(size < 2 * 1024 * 1024, "{size}");
 }
 
 proptest::proptest! {

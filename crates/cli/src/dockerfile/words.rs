@@ -2,8 +2,36 @@
 
 use std::collections::BTreeMap;
 
-/// The most characters that variables may make of one text: `A=$B$B`, `B=$C$C`, ... grow without bound else.
-const SUBSTITUTED_LIMIT: usize = 64 * 1024;
+/// The most bytes that variables may put into one Dockerfile: `A=$B$B`, `B=$C$C`, ... grow without bound else.
+const SUBSTITUTED_LIMIT: usize = 1024 * 1024;
+
+/// Variables with a known value.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Variables {
+    values: BTreeMap<String, String>,
+}
+
+/// How many bytes variables may still put in.
+#[derive(Debug)]
+pub(super) struct Budget(usize);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(SUBSTITUTED_LIMIT)
+    }
+}
+
+impl Variables {
+    /// Gives a variable a value.
+    pub(super) fn set(&mut self, name: &str, value: String) {
+        self.values.insert(name.to_owned(), value);
+    }
+
+    /// The value of a variable.
+    pub(super) fn get(&self, name: &str) -> Option<&String> {
+        self.values.get(name)
+    }
+}
 
 /// One instruction: its lines joined, comments between them left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,42 +179,43 @@ fn split_at_line(text: &str, mut line: u32) -> Vec<Word> {
     words
 }
 
-/// Puts known variables in: `$NAME`, `${NAME}`, `${NAME:-else}`, `${NAME:+if}`. An unknown one stays as it is.
-pub(super) fn substitute(text: &str, values: &BTreeMap<String, String>) -> String {
+/// Puts known variables in: `$NAME`, `${NAME}`, `${NAME:-else}`, `${NAME:+if}`. An unknown one stays as it is,
+/// and all do when the budget is spent.
+pub(super) fn substitute(text: &str, variables: &Variables, budget: &mut Budget) -> String {
     let mut found = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         let (before, from) = rest.split_at(at);
         found.push_str(before);
-        let (raw, value) = variable(from, values);
-        found.push_str(&value);
-        rest = from.get(raw..).unwrap_or_default();
-        if found.len() > SUBSTITUTED_LIMIT {
-            return text.to_owned();
-        }
+        let (raw, value) = variable(from, variables);
+        let value = value.and_then(|value| {
+            budget.0 = budget.0.checked_sub(value.len())?;
+            Some(value)
+        });
+        let (raw, after) = from.split_at_checked(raw).unwrap_or((from, ""));
+        found.push_str(value.unwrap_or(raw));
+        rest = after;
     }
     found.push_str(rest);
     found
 }
 
-/// The length of the variable that `text` starts with, and what is put in its place.
-fn variable(text: &str, values: &BTreeMap<String, String>) -> (usize, String) {
+/// The length of the variable that `text` starts with, and what is put in its place, if that is known.
+fn variable<'t>(text: &'t str, variables: &'t Variables) -> (usize, Option<&'t str>) {
     let name_length =
         |text: &str| text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
-    let Some(body) = text.strip_prefix("${").and_then(|rest| rest.split('}').next()) else {
-        let rest = text.get(1..).unwrap_or_default();
-        let length = name_length(rest);
-        let raw = text.get(..=length).unwrap_or(text);
-        let known = rest.get(..length).and_then(|name| values.get(name));
-        return (raw.len(), known.map_or_else(|| raw.to_owned(), Clone::clone));
+    let Some((body, _)) = text.strip_prefix("${").and_then(|rest| rest.split_once('}')) else {
+        let name = text.get(1..).unwrap_or_default();
+        let length = name_length(name);
+        let known = name.get(..length).and_then(|name| variables.get(name));
+        return (length + 1, known.map(String::as_str));
     };
     let (name, operator) = body.split_at(name_length(body));
-    let value = values.get(name).filter(|value| !value.is_empty());
+    let value = variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
     let value = match (value, operator.trim_start_matches(':').split_at_checked(1)) {
-        (Some(_), Some(("+", then))) => Some(then.to_owned()),
-        (None, Some(("-", default))) => Some(default.to_owned()),
-        (value, _) => value.cloned(),
+        (Some(_), Some(("+", then))) => Some(then),
+        (None, Some(("-", default))) => Some(default),
+        (value, _) => value,
     };
-    let raw = text.get(..body.len() + 3).unwrap_or(text);
-    (raw.len(), value.unwrap_or_else(|| raw.to_owned()))
+    (body.len() + 3, value)
 }

@@ -250,6 +250,18 @@ fn runs_at_once_write_one_after_the_other() {
 }
 
 #[test]
+fn the_folder_of_a_journal() {
+    let check = |paths: &[&str], expected: &str| {
+        let changes: Vec<(PathBuf, Vec<u8>)> = paths.iter().map(|path| (path.into(), Vec::new())).collect();
+        assert_eq!(folder_for(&changes, Path::new("/fleet")), Path::new(expected), "{paths:?}");
+    };
+    check(&["/fleet/a/lock", "/fleet/b/lock"], "/fleet");
+    check(&["/else/x/lock"], "/else/x");
+    check(&["/else/x/lock", "/else/y/lock"], "/else");
+    check(&[], "/fleet");
+}
+
+#[test]
 fn the_mode_is_kept() {
     let root = tempfile::tempdir().expect("a folder");
     set_up(root.path(), &old());
