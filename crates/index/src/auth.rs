@@ -115,6 +115,7 @@ pub(crate) fn masked_text(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make files")]
 mod tests {
     use super::*;
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use reana_model::Sha256;
 use reqwest::header;
 use rkyv::rancor;
+use sha2::Digest as _;
 
 use crate::error::Error;
 use crate::http::Answer;
@@ -140,6 +141,15 @@ pub(crate) fn key_of(url: &url::Url) -> String {
     Sha256::of(url.as_str().as_bytes()).to_string()
 }
 
+/// Stands for what an answer said, where it stood, and as what.
+fn fingerprint(answer: &Answer) -> [u8; 32] {
+    let mut hasher = sha2::Sha256::new();
+    let content_type = answer.header(header::CONTENT_TYPE).unwrap_or_default();
+    hasher.update(format!("{}\n{}\n{content_type}\n", answer.status, answer.url));
+    hasher.update(&answer.body);
+    hasher.finalize().into()
+}
+
 /// How long an answer holds, and how to ask whether it still does.
 #[derive(Clone, Debug, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize)]
 pub(crate) struct Freshness {
@@ -151,6 +161,8 @@ pub(crate) struct Freshness {
     pub(crate) max_age: u64,
     /// Whether the server lets it be kept at all.
     pub(crate) may_be_kept: bool,
+    /// Of the answer that the entry was made from: the same answer again need not be read again.
+    pub(crate) answer: [u8; 32],
 }
 
 impl Freshness {
@@ -180,6 +192,7 @@ impl Freshness {
             fetched: now.as_millisecond(),
             max_age: max_age.saturating_sub(age),
             may_be_kept,
+            answer: fingerprint(answer),
         }
     }
 
@@ -189,6 +202,7 @@ impl Freshness {
         Self {
             etag: new.etag.or_else(|| self.etag.clone()),
             last_modified: new.last_modified.or_else(|| self.last_modified.clone()),
+            answer: self.answer,
             ..new
         }
     }

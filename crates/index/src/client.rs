@@ -130,6 +130,19 @@ impl Client {
         self.hashes.get(self.runtime.as_ref(), &file.url, start)
     }
 
+    /// A file's bytes, checked against the index's hash where it gives one: for a build. Not kept.
+    ///
+    /// # Errors
+    /// Where it can't be fetched, is too large, or is not what the index's hash promises.
+    pub fn download(&self, file: &DistFile) -> Result<Vec<u8>, Arc<Error>> {
+        let url = crate::metadata::address_of(&file.url).map_err(Arc::new)?;
+        let Some(runtime) = &self.runtime else {
+            return Err(Arc::new(Error::Internal("the client is closed".to_owned())));
+        };
+        let answer = runtime.block_on(self.engine.archive(&url, file));
+        answer.map(|(bytes, _)| bytes).map_err(Arc::new)
+    }
+
     /// The wheel or sdist at an `https:`, `http:` or `file:` address (a folder is not for here). Its
     /// fragment is heeded: `#sha256=` is checked, `#egg=` names the package.
     ///

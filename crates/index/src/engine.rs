@@ -50,7 +50,14 @@ pub(crate) struct Engine {
     links: Vec<Links>,
     pub(crate) notes: Mutex<Notes>,
     /// Servers that offer METADATA beside wheels without saying so.
-    pub(crate) beside: Mutex<HashMap<String, Arc<OnceCell<bool>>>>,
+    pub(crate) beside: Mutex<HashMap<String, Beside>>,
+}
+
+/// What is known of one server's unannounced METADATA files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Beside {
+    pub(crate) asked: u32,
+    pub(crate) has_any: bool,
 }
 
 /// What was seen along the way.
@@ -230,15 +237,18 @@ impl Engine {
         answer: &Answer,
         kept: Option<(Freshness, Vec<u8>)>,
     ) -> Result<CompactListing, Error> {
+        let fresh = Freshness::of(answer, self.now());
         let (freshness, bytes) = match (answer.status, kept) {
             (304, Some((freshness, bytes))) => (freshness.renewed(answer, self.now()), bytes),
-            (404, _) => (Freshness::of(answer, self.now()), encode(None).unwrap_or_default()),
+            (404, _) => (fresh, encode(None).unwrap_or_default()),
+            // Not every index knows 304.
+            (200, Some((kept, bytes))) if kept.answer == fresh.answer => (fresh, bytes),
             (200, _) => {
                 let page = read_page(answer, name).map_err(|kind| Error::fetch(url, kind))?;
                 let bytes = encode(Some(&page)).ok_or_else(|| {
                     Error::fetch(url, FetchError::TooLarge { limit: self.settings.limits.page })
                 })?;
-                (Freshness::of(answer, self.now()), bytes)
+                (fresh, bytes)
             }
             (code, _) => return Err(Error::fetch(url, FetchError::Status { code })),
         };

@@ -102,7 +102,7 @@ impl File {
                 Yanked::No => None,
                 Yanked::Yes(reason) => Some(reason.clone()),
             },
-            uploaded: file.uploaded.map(|time| time.as_microsecond()),
+            uploaded: file.uploaded.map(jiff::Timestamp::as_microsecond),
             metadata: match file.core_metadata {
                 CoreMetadata::Absent => Announced::No,
                 CoreMetadata::Present => Announced::Yes,
@@ -243,5 +243,96 @@ impl Listing for CompactListing {
 impl std::fmt::Debug for CompactListing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({} versions)", self.package, self.versions.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn package() -> PackageName {
+        PackageName::new("foo".to_owned()).expect("a name")
+    }
+
+    fn view(exclude_newer: Option<i64>, undated_allow: bool) -> View {
+        let exclude_newer =
+            exclude_newer.map(|time| jiff::Timestamp::from_microsecond(time).expect("a time"));
+        View { exclude_newer, undated_allow }
+    }
+
+    fn any_file() -> impl Strategy<Value = DistFile> {
+        let facts = (0..30_u64, any::<bool>(), any::<Option<[u8; 32]>>(), any::<Option<u64>>());
+        let more = (proptest::option::of(".*"), proptest::option::of(0..100_i64), 0..3_u8, any::<bool>());
+        (facts, more).prop_map(|((version, is_wheel, sha256, size), (yanked, uploaded, metadata, python))| {
+            let ending = if is_wheel { "-py3-none-any.whl" } else { ".tar.gz" };
+            let file = format!("foo-{}.{}{ending}", version / 10, version % 10);
+            let time = |time| jiff::Timestamp::from_microsecond(time).expect("a time");
+            DistFile {
+                url: format!("https://a.example/{file}"),
+                name: DistName::parse(&file, &package()).expect("a file name"),
+                sha256: sha256.map(Sha256),
+                size,
+                requires_python: python.then(|| ">=3.6, !=3.7.*".parse().expect("specifiers")),
+                yanked: yanked.map_or(Yanked::No, Yanked::Yes),
+                uploaded: uploaded.map(time),
+                core_metadata: match metadata {
+                    0 => CoreMetadata::Absent,
+                    1 => CoreMetadata::Present,
+                    _ => CoreMetadata::Hashed(Sha256::of(file.as_bytes())),
+                },
+            }
+        })
+    }
+
+    fn all(listing: &impl Listing) -> Vec<(String, Vec<DistFile>)> {
+        let versions = listing.versions().iter().enumerate();
+        versions.map(|(index, version)| (version.to_string(), listing.files(index).to_vec())).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn says_what_the_page_said(
+            files in proptest::collection::vec(any_file(), 0..40),
+            limit in proptest::option::of(0..100_i64),
+        ) {
+            let page = Page { files: files.clone(), ..Page::default() };
+            let bytes = encode(Some(&page)).expect("a compact page");
+            let shown = files.into_iter().filter(|file| match (limit, file.uploaded) {
+                (Some(limit), Some(time)) => time.as_microsecond() <= limit,
+                _ => true,
+            });
+            let expected = reana_model::MemoryListing::new(shown);
+            let found = CompactListing::new(&package(), bytes, view(limit, true)).expect("dated").expect("sound");
+            prop_assert_eq!(all(&found), all(&expected));
+            prop_assert!(found.known());
+        }
+
+        #[test]
+        fn damaged_bytes_never_panic(
+            files in proptest::collection::vec(any_file(), 0..5),
+            at in any::<proptest::sample::Index>(),
+            byte in any::<u8>(),
+        ) {
+            let mut bytes = encode(Some(&Page { files, ..Page::default() })).expect("a compact page");
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+            if let Ok(Some(listing)) = CompactListing::new(&package(), bytes.clone(), view(None, true)) {
+                let _ = all(&listing);
+            }
+            bytes.truncate(at);
+            if let Ok(Some(listing)) = CompactListing::new(&package(), bytes, view(None, true)) {
+                let _ = all(&listing);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_name() {
+        let bytes = encode(None).expect("a compact page");
+        let found = CompactListing::new(&package(), bytes, view(None, false)).expect("dated").expect("sound");
+        assert!(!found.known() && found.versions().is_empty() && found.files(0).is_empty());
+        assert!(CompactListing::new(&package(), Vec::new(), view(None, false)).expect("dated").is_none());
     }
 }

@@ -1,12 +1,11 @@
 //! What one distribution requires: by the cheapest way that its index allows, kept for good under the
 //! file's sha256.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use reana_model::file::CoreMetadata;
 use reana_model::{DistFile, Grade, Metadata, PackageName, Sha256, Target, Version};
 use reqwest::header;
-use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::archive::{TailAnswer, metadata_from_tail, metadata_from_wheel};
@@ -21,6 +20,13 @@ use crate::wire::parse_core;
 
 /// How much of a wheel's end is asked for first: most wheels' METADATA and directory are in it.
 const TAIL: u64 = 32 << 10;
+
+/// Of a large wheel more is asked for, since its directory is larger: this part of it, up to a limit.
+const TAIL_PART: u64 = 64;
+const LONGEST_TAIL: u64 = 256 << 10;
+
+/// How many files of a server are asked for METADATA beside them that is not announced, before one is found.
+const MOST_GUESSES: u32 = 8;
 
 /// How often more of a wheel is asked for before it is fetched whole.
 const MOST_TAILS: usize = 4;
@@ -159,7 +165,7 @@ impl Engine {
             return Ok(Ok(found));
         }
         if !self.settings.verify_metadata
-            && let Some(found) = self.from_end(url, file).await?
+            && let Some(found) = self.read_end(url, file).await?
         {
             return Ok(found);
         }
@@ -176,25 +182,23 @@ impl Engine {
         if announced != CoreMetadata::Absent {
             return self.ask_beside(url, announced).await;
         }
-        let cell = {
-            let mut beside = self.beside.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            beside
-                .entry(url.origin().ascii_serialization())
-                .or_insert_with(|| Arc::new(OnceCell::new()))
-                .clone()
+        let host = url.origin().ascii_serialization();
+        let is_hopeless = {
+            let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+            let tally = beside.entry(host.clone()).or_default();
+            tally.asked += 1;
+            !tally.has_any && tally.asked > MOST_GUESSES
         };
-        let mut first = None;
-        let has_them = cell
-            .get_or_init(|| async {
-                // Whatever goes wrong here, the file itself is still there to be asked.
-                first = self.ask_beside(url, announced).await.ok().flatten();
-                first.is_some()
-            })
-            .await;
-        match (first, has_them) {
-            (None, true) => Ok(self.ask_beside(url, announced).await.ok().flatten()),
-            (first, _) => Ok(first),
+        if is_hopeless {
+            return Ok(None);
         }
+        // Whatever goes wrong here, the file itself is still there to be asked.
+        let found = self.ask_beside(url, announced).await.ok().flatten();
+        if found.is_some() {
+            let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+            beside.entry(host).or_default().has_any = true;
+        }
+        Ok(found)
     }
 
     async fn ask_beside(&self, url: &Url, announced: CoreMetadata) -> Result<Option<Found>, Error> {
@@ -219,13 +223,14 @@ impl Engine {
     }
 
     /// The METADATA by reading the wheel's end. None where the server or the wheel doesn't lend itself to it.
-    async fn from_end(&self, url: &Url, file: &DistFile) -> Result<Option<Result<Found, String>>, Error> {
+    async fn read_end(&self, url: &Url, file: &DistFile) -> Result<Option<Result<Found, String>>, Error> {
         let limit = self.settings.limits.archive;
         let ask = |range: String| {
             let request = Request::file(url.clone(), limit).with(header::RANGE, range);
             async move { self.http.get(&request).await }
         };
-        let answer = match ask(format!("bytes=-{TAIL}")).await {
+        let length = (file.size.unwrap_or(0) / TAIL_PART).clamp(TAIL, LONGEST_TAIL);
+        let answer = match ask(format!("bytes=-{length}")).await {
             Ok(answer) => answer,
             // A server that can't do ranges; the file itself may still be had.
             Err(Error::Fetch { kind: FetchError::Status { code: 400..=499 | 501 }, .. }) => return Ok(None),
@@ -295,15 +300,14 @@ impl Engine {
         };
         match file.sha256 {
             Some(expected) => check_hash(expected, found).map_err(|kind| Error::fetch(url, kind))?,
-            None => self.keep_hash(&file.url, url, found, &answer),
+            None => self.keep_hash(&file.url, url, found, &Freshness::of(&answer, self.now())),
         }
         Ok((answer.body, found))
     }
 
-    fn keep_hash(&self, text: &str, url: &Url, found: Sha256, answer: &Answer) {
+    fn keep_hash(&self, text: &str, url: &Url, found: Sha256, freshness: &Freshness) {
         self.notes().hashes.insert(text.to_owned(), found);
-        let freshness = Freshness::of(answer, self.now());
-        self.cache.write_dated(Bucket::Hashes, &key_of(url), &freshness, &found.0);
+        self.cache.write_dated(Bucket::Hashes, &key_of(url), freshness, &found.0);
     }
 
     /// An sdist.
@@ -376,12 +380,14 @@ impl Engine {
             None => {}
         }
         let answer = self.http.get(&request).await?;
-        let found = match (answer.status, answer.sha256, kept) {
-            (304, _, Some((_, found))) | (200, Some(found), _) => found,
+        let new = Freshness::of(&answer, self.now());
+        let (found, freshness) = match (answer.status, answer.sha256, kept) {
+            (304, _, Some((kept, found))) => (found, kept.renewed(&answer, self.now())),
+            (200, Some(found), _) => (found, new),
             (404, ..) => return Err(Error::fetch(url, FetchError::NotFound)),
             (code, ..) => return Err(Error::fetch(url, FetchError::Status { code })),
         };
-        self.keep_hash(text, url, found, &answer);
+        self.keep_hash(text, url, found, &freshness);
         Ok(found)
     }
 }
