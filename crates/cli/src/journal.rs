@@ -150,10 +150,14 @@ pub(crate) fn recover(folder: &Path) -> Result<Option<Recovered>, JournalError> 
 }
 
 fn lock(folder: &Path) -> Result<Option<FolderLock>, JournalError> {
-    for attempt in 1..=LOCK_ATTEMPTS {
+    lock_within(folder, LOCK_ATTEMPTS)
+}
+
+fn lock_within(folder: &Path, attempts: u32) -> Result<Option<FolderLock>, JournalError> {
+    for attempt in 1..=attempts {
         match disk::try_lock(folder)? {
             Locking::Got(lock) => return Ok(lock),
-            Locking::Busy if attempt < LOCK_ATTEMPTS => std::thread::sleep(LOCK_PAUSE),
+            Locking::Busy if attempt < attempts => std::thread::sleep(LOCK_PAUSE),
             Locking::Busy => {}
         }
     }

@@ -247,6 +247,10 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), DiskError> {
 
 /// Removes a file, if it is there.
 pub(crate) fn remove(path: &Path) -> Result<(), DiskError> {
+    // Asked first: a read-only file system refuses to remove even what is not there.
+    if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(());
+    }
     match fs::remove_file(path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(DiskError::of(path, "remove", source)),
         Ok(()) | Err(_) => Ok(()),

@@ -250,6 +250,16 @@ fn runs_at_once_write_one_after_the_other() {
 }
 
 #[test]
+fn a_run_that_does_not_end_is_told_of() {
+    let root = tempfile::tempdir().expect("a folder");
+    let held = lock_within(root.path(), 1).expect("free");
+    assert!(held.is_some());
+    assert!(matches!(lock_within(root.path(), 2), Err(JournalError::Busy { .. })));
+    drop(held);
+    assert!(lock_within(root.path(), 1).is_ok());
+}
+
+#[test]
 fn the_folder_of_a_journal() {
     let check = |paths: &[&str], expected: &str| {
         let changes: Vec<(PathBuf, Vec<u8>)> = paths.iter().map(|path| (path.into(), Vec::new())).collect();
