@@ -41,17 +41,17 @@ pub(crate) struct Lacks {
 }
 
 impl Lacks {
-    /// In words.
+    /// In words that follow the version's name.
     pub(crate) fn words(&self, target: &Target) -> String {
         if let Some(python) = &self.python {
-            return format!("it is for Python {python}");
+            return format!("is for Python {python}");
         }
         match (self.tags, self.only_binary, self.no_binary) {
-            (true, true, _) => format!("it has wheels, but none for {target}, and its sdist may not be used"),
-            (true, false, _) => format!("it has wheels, but none for {target}, and no sdist"),
-            (false, true, _) => "it has only an sdist, which may not be used".to_owned(),
-            (false, false, true) => "it has only wheels, which may not be used".to_owned(),
-            (false, false, false) => "it has no files".to_owned(),
+            (true, true, _) => format!("has wheels, but none for {target}, and its sdist may not be used"),
+            (true, false, _) => format!("has wheels, but none for {target}, and no sdist"),
+            (false, true, _) => "has only an sdist, which may not be used".to_owned(),
+            (false, false, true) => "has only wheels, which may not be used".to_owned(),
+            (false, false, false) => "has no files".to_owned(),
         }
     }
 }

@@ -249,7 +249,7 @@ fn why_dropped(
     }
     let usable = candidates.usable(position, name, &provider.world.rules());
     if let Some(usable) = usable.filter(|usable| usable.files.is_empty()) {
-        return Ok(usable.lacks.words(&provider.world.target));
+        return Ok(format!("it {}", usable.lacks.words(&provider.world.target)));
     }
     Ok("what it requires can't be had beside the rest".to_owned())
 }

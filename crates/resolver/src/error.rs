@@ -27,7 +27,7 @@ pub enum SolveError {
         name: PackageName,
         /// The target.
         target: Target,
-        /// What is lacking: which Python, which platform, or only sdists where only wheels may be used.
+        /// What the newest version that fits lacks: `2.1 is for Python >=3.14`, `2.1 has only an sdist, ...`.
         lacks: String,
         /// Who wants it.
         wanted_by: Vec<Reason>,

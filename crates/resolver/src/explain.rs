@@ -18,8 +18,9 @@ use crate::node::Node;
 use crate::provider::Provider;
 use crate::ranges::Point;
 use crate::resolution::Reason;
+use crate::search::reason;
 use crate::solve::error;
-use crate::world::Halt;
+use crate::world::{Halt, World};
 
 /// PubGrub's proof that there is no solution.
 pub(crate) type Tree = DerivationTree<Node, Ranges<Point>, String>;
@@ -108,6 +109,28 @@ impl Leaves {
     }
 }
 
+/// The user's own requirements that take one package from two places.
+pub(crate) fn two_places(world: &World<'_>) -> Option<SolveError> {
+    let placed: Vec<(&PackageName, Reason, &str)> = world
+        .roots()
+        .iter()
+        .filter_map(|demand| {
+            let reason = reason(&Node::Root, &Provider::root_version(), demand)?;
+            Some((demand.node.name()?, reason, demand.place()?.url.as_str()))
+        })
+        .collect();
+    let (first, second) = placed.iter().enumerate().find_map(|(at, first)| {
+        let mut later = placed.iter().skip(at);
+        later.find(|second| second.0 == first.0 && second.2 != first.2).map(|second| (first, second))
+    })?;
+    let line = |reason: &Reason| format!("{} requires {}", reason.by, reason.text);
+    Some(SolveError::NoSolution(Box::new(Explanation {
+        clash: first.0.clone(),
+        lines: vec![line(&first.1), line(&second.1)],
+        bounds: vec![first.1.clone(), second.1.clone()],
+    })))
+}
+
 /// What PubGrub found, as an error for the user.
 pub(crate) fn no_solution(provider: &Provider<'_, '_>, tree: &Tree) -> SolveError {
     let leaves = Leaves::of(tree);
@@ -119,7 +142,11 @@ pub(crate) fn no_solution(provider: &Provider<'_, '_>, tree: &Tree) -> SolveErro
 
 fn explain(provider: &Provider<'_, '_>, leaves: &Leaves) -> Result<SolveError, Halt> {
     let speaker = Speaker::new(provider);
-    let needs: Vec<Need> = in_order(leaves).into_iter().map(|leaf| speaker.need(leaf)).collect();
+    let mut needs: Vec<Need> = in_order(leaves).into_iter().map(|leaf| speaker.need(leaf)).collect();
+    needs.sort_by_cached_key(|need| match need.by {
+        Node::Root => (false, need.reasons.first().cloned()),
+        Node::Package(_) | Node::Extras(..) => (true, None),
+    });
     let wanted_by = |name: &PackageName| -> Vec<Reason> {
         let on = needs.iter().filter(|need| need.on.name() == Some(name));
         let all: BTreeSet<Reason> = on.flat_map(|need| need.reasons.iter().cloned()).collect();
@@ -198,23 +225,25 @@ fn in_order(leaves: &Leaves) -> Vec<&NeedLeaf> {
     ordered
 }
 
-/// The package to name: one that has no version left, else one of which two demands exclude each other.
+/// The package to name: one of which demands exclude each other, else one that has no version left.
 fn clash(leaves: &Leaves, absences: &BTreeMap<PackageName, Absence>) -> PackageName {
-    if let Some(name) = absences.keys().next() {
-        return name.clone();
-    }
     let names: BTreeSet<&PackageName> = leaves.needs.iter().filter_map(|(_, _, on, _)| on.name()).collect();
     let demands = |name: &PackageName| -> Vec<&Ranges<Point>> {
-        let on = leaves.needs.iter().filter(|(_, _, on, _)| on.name() == Some(name));
+        let on =
+            leaves.needs.iter().filter(|(by, _, on, _)| on.name() == Some(name) && by.name() != Some(name));
         on.map(|(_, _, _, range)| range).collect()
     };
     let is_torn = |name: &&PackageName| {
         let demands = demands(name);
         demands.iter().enumerate().any(|(at, a)| demands.iter().skip(at).any(|b| a.is_disjoint(b)))
     };
-    let named = leaves.unavailable.iter().find_map(|(node, _, _)| node.name());
-    let torn = names.iter().copied().find(is_torn).or(named).or(names.iter().copied().next());
-    torn.cloned().unwrap_or_else(unnamed)
+    let told = absences.iter().find_map(|(name, absence)| match absence {
+        Absence::Lines(lines) if !lines.is_empty() => Some(name),
+        _ => None,
+    });
+    let named = || leaves.unavailable.iter().find_map(|(node, _, _)| node.name());
+    let torn = names.iter().copied().find(is_torn).or(told).or_else(named);
+    torn.or(absences.keys().next()).or(names.first().copied()).cloned().unwrap_or_else(unnamed)
 }
 
 /// A proof names at least one package; this stands where it doesn't.

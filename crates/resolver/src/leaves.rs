@@ -114,7 +114,10 @@ impl<'p, 'w, 'a> Speaker<'p, 'w, 'a> {
         let place = self.provider.learned.borrow().places.get(name).cloned();
         if let Some(place) = place {
             let version = world.direct(&place, name)?.version.clone();
-            return Ok(Absence::Lines(vec![format!("{} is {name} {version}", place.given)]));
+            let named = world.roots().iter().find(|demand| demand.place() == Some(&place));
+            let origin = named.and_then(|demand| demand.requirement.as_ref()).map(|named| &named.origin);
+            let origin = origin.map(|origin| format!("{origin} takes it from ")).unwrap_or_default();
+            return Ok(Absence::Lines(vec![format!("{origin}{}, which is {name} {version}", place.given)]));
         }
         let candidates = world.candidates(name)?;
         if !candidates.known() {
@@ -130,7 +133,7 @@ impl<'p, 'w, 'a> Speaker<'p, 'w, 'a> {
         };
         let left = listed(&limited);
         if left.is_empty() {
-            if !required.is_empty() && listed(&world.limited(name, required)).is_empty() {
+            if !required.is_empty() && listed(required).is_empty() {
                 lines.push(format!("the index has {}", span(name.as_ref(), candidates.points())));
             }
             return Ok(Absence::Lines(lines));
@@ -145,7 +148,7 @@ impl<'p, 'w, 'a> Speaker<'p, 'w, 'a> {
         if lacks.len() == left.len() {
             let words = lacks.into_iter().next().unwrap_or_default();
             let newest = left.last().map(|at| at.version().to_string()).unwrap_or_default();
-            return Ok(Absence::NoUsableFile(format!("of {newest}, {words}")));
+            return Ok(Absence::NoUsableFile(format!("{newest} {words}")));
         }
         let more = lines.len().saturating_sub(MOST_VERSIONS);
         lines.truncate(MOST_VERSIONS);

@@ -136,7 +136,7 @@ pub enum Note {
         version: Version,
     },
     /// The newest version that fits the requirements has no file for the target.
-    #[error("{name} {version} was passed over for {target}: {why}")]
+    #[error("{name} {version} was passed over for {target}: it {why}")]
     NoUsableFile {
         /// The package.
         name: PackageName,
@@ -144,7 +144,7 @@ pub enum Note {
         version: Version,
         /// The target.
         target: Target,
-        /// What it lacks.
+        /// What it lacks: `is for Python >=3.13`.
         why: String,
     },
     /// A version's metadata are unreadable or invalid and it was passed over.

@@ -1,7 +1,6 @@
 //! The attempts that make one solution, and what is read from it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use pubgrub::{PubGrubError, SelectedDependencies, resolve};
 use reana_model::{PackageName, Version};
@@ -10,7 +9,7 @@ use crate::catalog::Catalog;
 use crate::collect::collect;
 use crate::error::SolveError;
 use crate::explain;
-use crate::node::{Demand, Node};
+use crate::node::Node;
 use crate::provider::{Learned, Provider};
 use crate::ranges::Point;
 use crate::request::Request;
@@ -62,8 +61,10 @@ pub fn solve(catalog: &dyn Catalog, request: &Request) -> Result<Resolution, Sol
 pub(crate) fn search<'w, 'a>(world: &'w World<'a>) -> Result<Outcome<'w, 'a>, SolveError> {
     world.expect(world.roots().iter().filter_map(|demand| demand.node.name()));
     let mut learned = Learned::default();
-    let places: Vec<Rc<Demand>> = world.roots().to_vec();
-    learned.admit_places(&places, world);
+    learned.admit_places(world);
+    if let Some(failure) = explain::two_places(world) {
+        return Err(failure);
+    }
     loop {
         let provider = Provider::new(world, learned);
         match resolve(&provider, Node::Root, Provider::root_version()) {
@@ -94,8 +95,8 @@ pub(crate) fn search<'w, 'a>(world: &'w World<'a>) -> Result<Outcome<'w, 'a>, So
 
 impl Learned {
     /// The places that the user's own requirements and the constraints name.
-    fn admit_places(&mut self, roots: &[Rc<Demand>], world: &World<'_>) {
-        for demand in roots {
+    fn admit_places(&mut self, world: &World<'_>) {
+        for demand in world.roots().iter() {
             if let (Some(name), Some(place)) = (demand.node.name(), demand.place()) {
                 self.places.entry(name.clone()).or_insert_with(|| place.clone());
             }

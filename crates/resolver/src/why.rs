@@ -1,10 +1,18 @@
 //! Why a package stands where it stands: `--explain NAME`.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
 
-use reana_model::{PackageName, Target, Version};
+use reana_model::{Metadata, PackageName, Target, Version, Yanked};
 
-use crate::resolution::{Reason, RequiredBy, Resolution};
+use crate::node::{Demand, Node};
+use crate::provider::Provider;
+use crate::ranges::Point;
+use crate::resolution::{Chosen, Reason, RequiredBy, Resolution, Solved};
+use crate::search::reason;
+use crate::world::{Facts, Halt, World};
 use crate::{Catalog, Request, SolveError};
 
 impl fmt::Display for Why {
@@ -27,7 +35,7 @@ impl fmt::Display for Holder {
                     reasons.iter().map(|reason| format!("{} ({})", reason.text, reason.by)).collect();
                 f.write_str(&all.join(", "))
             }
-            Self::NoUsableFile(lacks) => f.write_str(lacks),
+            Self::NoUsableFile(lacks) => write!(f, "it {lacks}"),
             Self::Yanked(reason) if reason.is_empty() => f.write_str("it is yanked"),
             Self::Yanked(reason) => write!(f, "it is yanked: {reason}"),
             Self::Prerelease => f.write_str("it is a pre-release"),
@@ -90,10 +98,155 @@ pub enum Holder {
 /// Explains a package of a request's solution, on every target that has it. Empty where none has it.
 /// Looks at the newest versions that were not chosen, at most [`MOST_NEWER`] of them.
 pub fn explain_why(
-    _catalog: &dyn Catalog,
-    _request: &Request,
-    _resolution: &Resolution,
-    _name: &PackageName,
+    catalog: &dyn Catalog,
+    request: &Request,
+    resolution: &Resolution,
+    name: &PackageName,
 ) -> Result<Vec<Why>, SolveError> {
-    Ok(Vec::new())
+    let earlier = BTreeMap::new();
+    let mut all = Vec::new();
+    for solved in &resolution.solved {
+        let Some(chosen) = solved.packages.get(name) else { continue };
+        let world = World::new(catalog, request, solved.target, &earlier);
+        let newer = match chosen.direct {
+            Some(_) => Ok(Vec::new()),
+            None => Explainer { world: &world, solved, name, chosen }.newer(),
+        };
+        let newer = newer.map_err(|halt| match halt {
+            Halt::Catalog { name, source } => SolveError::Catalog { name, source },
+            Halt::Restart | Halt::Limit(_) | Halt::Unreadable { .. } => {
+                SolveError::Limit { decisions: world.decisions.get() }
+            }
+        })?;
+        all.push(Why {
+            target: solved.target,
+            name: name.clone(),
+            version: chosen.version.clone(),
+            wanted_by: chosen.wanted_by.clone(),
+            newer,
+        });
+    }
+    Ok(all)
+}
+
+struct Explainer<'w, 'a> {
+    world: &'w World<'a>,
+    solved: &'w Solved,
+    name: &'w PackageName,
+    chosen: &'w Chosen,
+}
+
+impl Explainer<'_, '_> {
+    fn newer(&self) -> Result<Vec<HeldBack>, Halt> {
+        let candidates = self.world.candidates(self.name)?;
+        let demands = self.demands()?;
+        let newer = candidates.points().iter().rev();
+        let newer = newer.take_while(|at| *at.version() > self.chosen.version).take(MOST_NEWER);
+        newer
+            .map(|at| Ok(HeldBack { version: at.version().clone(), by: self.holder(at, &demands)? }))
+            .collect()
+    }
+
+    /// What the solution requires of the package.
+    fn demands(&self) -> Result<Vec<(Reason, Rc<Demand>)>, Halt> {
+        let mut found = Vec::new();
+        let mut add = |node: &Node, at: &Point, demands: &[Rc<Demand>]| {
+            for demand in demands.iter().filter(|demand| demand.node.name() == Some(self.name)) {
+                found.extend(reason(node, at, demand).map(|reason| (reason, Rc::clone(demand))));
+            }
+        };
+        add(&Node::Root, &Provider::root_version(), self.world.roots());
+        for (name, chosen) in &self.solved.packages {
+            let Some(metadata) = self.metadata(name, chosen)? else { continue };
+            let at = Point::on(chosen.version.clone());
+            for node in nodes(name, chosen) {
+                add(&node, &at, &self.world.demands(&node, &at, &metadata));
+            }
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found.dedup_by(|a, b| a.0 == b.0);
+        Ok(found)
+    }
+
+    fn metadata(&self, name: &PackageName, chosen: &Chosen) -> Result<Option<Arc<Metadata>>, Halt> {
+        if let Some(choice) = &chosen.direct {
+            return Ok(Some(Arc::clone(&self.world.direct(&choice.direct, name)?.metadata)));
+        }
+        Ok(match self.world.facts(name, &chosen.version)?.as_ref() {
+            Facts::Known { metadata, .. } => Some(Arc::clone(metadata)),
+            Facts::Unavailable(_) | Facts::Unreadable { .. } => None,
+        })
+    }
+
+    fn holder(&self, at: &Point, demands: &[(Reason, Rc<Demand>)]) -> Result<Holder, Halt> {
+        let limits = self.world.limits(self.name).iter().filter(|limit| !limit.range.contains(at));
+        let excluding = demands.iter().filter(|(_, demand)| !demand.range.contains(at));
+        let mut reasons: Vec<Reason> = excluding.map(|(reason, _)| reason.clone()).collect();
+        reasons.extend(limits.map(|limit| Reason {
+            by: RequiredBy::Constraint(limit.requirement.origin.clone()),
+            text: limit.requirement.text.clone(),
+        }));
+        if !reasons.is_empty() {
+            return Ok(Holder::Requirements(reasons));
+        }
+        let candidates = self.world.candidates(self.name)?;
+        let usable = candidates
+            .position(at.version())
+            .and_then(|position| candidates.usable(position, self.name, &self.world.rules()).cloned());
+        let Some(usable) = usable.filter(|usable| !usable.files.is_empty()) else {
+            let position = candidates.position(at.version()).unwrap_or_default();
+            let lacks = candidates.usable(position, self.name, &self.world.rules());
+            let words = lacks.map(|usable| usable.lacks.words(&self.solved.target)).unwrap_or_default();
+            return Ok(Holder::NoUsableFile(words));
+        };
+        if usable.yanked {
+            let files = candidates.files(candidates.position(at.version()).unwrap_or_default());
+            let reason = files.iter().find_map(|file| match &file.yanked {
+                Yanked::Yes(reason) => Some(reason.clone()),
+                Yanked::No => None,
+            });
+            return Ok(Holder::Yanked(reason.unwrap_or_default()));
+        }
+        let admits = demands.iter().any(|(_, demand)| demand.kinds.consents)
+            || self.world.limits(self.name).iter().any(|limit| limit.kinds.consents)
+            || self.world.policy().prereleases
+            || self.chosen.version.any_prerelease();
+        if at.version().any_prerelease() && !admits {
+            return Ok(Holder::Prerelease);
+        }
+        self.own(at)
+    }
+
+    /// What the version itself requires, held against the solution.
+    fn own(&self, at: &Point) -> Result<Holder, Halt> {
+        let metadata = match self.world.facts(self.name, at.version())?.as_ref() {
+            Facts::Known { metadata, .. } => Arc::clone(metadata),
+            Facts::Unavailable(why) => return Ok(Holder::Metadata(why.clone())),
+            Facts::Unreadable { file, reason } => {
+                return Ok(Holder::Metadata(format!("{file} can't be read: {reason}")));
+            }
+        };
+        for node in nodes(self.name, self.chosen) {
+            for demand in self.world.demands(&node, at, &metadata).iter() {
+                let Some(other) = demand.node.name() else { continue };
+                let Some(has) = self.solved.packages.get(other) else { continue };
+                if !demand.range.contains(&Point::on(has.version.clone()))
+                    && let Some(reason) = reason(&node, at, demand)
+                {
+                    return Ok(Holder::OwnRequirement(reason, format!("{other} {}", has.version)));
+                }
+            }
+        }
+        let kept = self.world.preferences(self.name).contains(&self.chosen.version);
+        Ok(if kept { Holder::Kept } else { Holder::Others })
+    }
+}
+
+/// The nodes that a chosen package stands for.
+fn nodes(name: &PackageName, chosen: &Chosen) -> Vec<Node> {
+    let mut nodes = vec![Node::Package(name.clone())];
+    if !chosen.extras.is_empty() {
+        nodes.push(Node::Extras(name.clone(), chosen.extras.iter().cloned().collect()));
+    }
+    nodes
 }
