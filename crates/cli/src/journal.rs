@@ -110,9 +110,12 @@ struct Change<'a> {
 }
 
 /// Writes all these files, or none of them. Files that have their content already are not touched.
-/// `folder` is where the journal goes; all files are in it or below.
+/// The journal goes into `folder` if all files are in it or below, else into the folder that holds them all.
 pub(crate) fn commit(changes: &[(PathBuf, Vec<u8>)], folder: &Path) -> Result<(), JournalError> {
-    let root = disk::canonical(folder)?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let root = folder_for(changes, folder)?;
     let _root = lock(&root)?;
     if recovery::is_needed(&root) {
         recovery::recover_locked(&root)?;
@@ -123,17 +126,22 @@ pub(crate) fn commit(changes: &[(PathBuf, Vec<u8>)], folder: &Path) -> Result<()
     commit.execute(|step| commit.run(step))
 }
 
-/// The folder for the journal of these changes: the wanted one if it holds them all, else the one that does.
-pub(crate) fn folder_for(changes: &[(PathBuf, Vec<u8>)], wanted: &Path) -> PathBuf {
-    let mut folders = changes.iter().filter_map(|(path, _)| path.parent());
-    if folders.clone().all(|folder| folder.starts_with(wanted)) {
-        return wanted.to_owned();
+/// The folder for the journal of these changes, without links: the wanted one if it holds them all, else the
+/// one that does.
+fn folder_for(changes: &[(PathBuf, Vec<u8>)], wanted: &Path) -> Result<PathBuf, JournalError> {
+    let wanted = disk::canonical(wanted)?;
+    let mut holding: Option<PathBuf> = None;
+    for (path, _) in changes {
+        let folder = disk::canonical(&disk::folder_and_name(path)?.0)?;
+        holding = Some(match holding {
+            None => folder,
+            Some(holding) => {
+                let shared = holding.components().zip(folder.components()).take_while(|(a, b)| a == b);
+                shared.map(|(part, _)| part).collect()
+            }
+        });
     }
-    let first = folders.next().unwrap_or(wanted).to_owned();
-    folders.fold(first, |common, folder| {
-        let shared = common.components().zip(folder.components()).take_while(|(a, b)| a == b);
-        shared.map(|(part, _)| part).collect()
-    })
+    Ok(holding.filter(|holding| !holding.starts_with(&wanted)).unwrap_or(wanted))
 }
 
 /// Finishes or takes back what a killed run left in this folder; `None` where there is nothing to do.

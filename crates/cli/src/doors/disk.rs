@@ -57,17 +57,6 @@ pub(crate) enum DiskError {
 }
 
 impl DiskError {
-    /// The path that it is about.
-    pub(crate) fn path(&self) -> &Path {
-        match self {
-            Self::Absent { path }
-            | Self::NotAFile { path }
-            | Self::TooLarge { path }
-            | Self::NotText { path }
-            | Self::Refused { path, .. } => path,
-        }
-    }
-
     fn of(path: &Path, action: &'static str, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
@@ -168,11 +157,6 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, DiskError> {
         entries.take(LIST_LIMIT).flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort_unstable();
     Ok(names)
-}
-
-/// Makes a folder and those above it.
-pub(crate) fn make_folder(folder: &Path) -> Result<(), DiskError> {
-    fs::create_dir_all(folder).map_err(|source| DiskError::of(folder, "make", source))
 }
 
 /// Writes a file whole or not at all: beside, and renamed. The mode of what was there is kept, a link is
@@ -293,11 +277,6 @@ impl Project {
     /// The project in this folder.
     pub(crate) fn open(folder: &Path) -> Result<Self, DiskError> {
         Ok(Self { root: canonical(folder)? })
-    }
-
-    /// The project's folder, absolute and without links.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
     }
 
     /// Where a path of the project really leads.

@@ -261,14 +261,23 @@ fn a_run_that_does_not_end_is_told_of() {
 
 #[test]
 fn the_folder_of_a_journal() {
+    let outer = tempfile::tempdir().expect("a folder");
+    set_up(outer.path(), &world(&[("fleet/a/x", ""), ("fleet/b/x", ""), ("else/x/x", ""), ("else/y/x", "")]));
     let check = |paths: &[&str], expected: &str| {
-        let changes: Vec<(PathBuf, Vec<u8>)> = paths.iter().map(|path| (path.into(), Vec::new())).collect();
-        assert_eq!(folder_for(&changes, Path::new("/fleet")), Path::new(expected), "{paths:?}");
+        let changes: Vec<(PathBuf, Vec<u8>)> =
+            paths.iter().map(|path| (outer.path().join(path), Vec::new())).collect();
+        let found = folder_for(&changes, &outer.path().join("fleet")).expect("a folder");
+        assert_eq!(found, disk::canonical(&outer.path().join(expected)).expect("a folder"), "{paths:?}");
     };
-    check(&["/fleet/a/lock", "/fleet/b/lock"], "/fleet");
-    check(&["/else/x/lock"], "/else/x");
-    check(&["/else/x/lock", "/else/y/lock"], "/else");
-    check(&[], "/fleet");
+    check(&["fleet/a/lock", "fleet/b/lock"], "fleet");
+    check(&["fleet/a/lock"], "fleet");
+    check(&["else/x/lock"], "else/x");
+    check(&["else/x/lock", "else/y/lock"], "else");
+    check(&["fleet/a/lock", "else/y/lock"], "");
+    check(&[], "fleet");
+    let elsewhere = [(outer.path().join("else/x/lock"), b"new".to_vec())];
+    commit(&elsewhere, &outer.path().join("fleet")).expect("written");
+    assert_eq!(fs::read(outer.path().join("else/x/lock")).expect("a file"), b"new");
 }
 
 #[test]
