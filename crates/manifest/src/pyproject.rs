@@ -1,0 +1,228 @@
+//! pyproject.toml: the `[project]` table (PEP 621), the build backend (PEP 517), and what setuptools reads
+//! for fields that are dynamic.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use reana_model::Origin;
+use toml_edit::{Document, Item, TableLike};
+
+use crate::reading::{Reading, line_at};
+use crate::{Problem, ProblemKind, Text};
+
+/// What pyproject.toml says, as far as it matters here.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PyProject {
+    /// The `[project]` table.
+    pub(crate) project: Option<Project>,
+    /// `build-system.build-backend`.
+    pub(crate) backend: Option<Text>,
+    /// `build-system.backend-path`: the backend is a file of the project itself.
+    pub(crate) backend_path: Option<Origin>,
+    /// Name and version in poetry's or flit's own table, where there is no `[project]`.
+    pub(crate) own_table: OwnTable,
+    /// `[tool.setuptools.dynamic]`: fields and where their values are.
+    pub(crate) dynamic: IndexMap<String, Directive>,
+    /// The same for each extra.
+    pub(crate) dynamic_extras: Option<IndexMap<String, Directive>>,
+    /// `[tool.setuptools] package-dir`.
+    pub(crate) package_dir: IndexMap<String, String>,
+}
+
+/// What poetry's or flit's own table says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnTable {
+    pub(crate) name: Option<Text>,
+    pub(crate) version: Option<Text>,
+}
+
+/// The `[project]` table.
+#[derive(Clone, Debug)]
+pub(crate) struct Project {
+    pub(crate) name: Option<Text>,
+    pub(crate) version: Option<Text>,
+    pub(crate) requires_python: Option<Text>,
+    pub(crate) dependencies: Option<Vec<Text>>,
+    pub(crate) optional_dependencies: Option<IndexMap<String, Vec<Text>>>,
+    pub(crate) dynamic: Vec<Text>,
+}
+
+impl Project {
+    /// Where a field is said to be dynamic.
+    pub(crate) fn dynamic(&self, field: &str) -> Option<&Origin> {
+        self.dynamic.iter().find(|text| text.value == field).map(|text| &text.origin)
+    }
+}
+
+/// Where setuptools finds a dynamic field's value.
+#[derive(Clone, Debug)]
+pub(crate) struct Directive {
+    pub(crate) origin: Origin,
+    pub(crate) from: From,
+}
+
+/// The forms of a directive.
+#[derive(Clone, Debug)]
+pub(crate) enum From {
+    Files(Vec<String>),
+    Attribute(String),
+}
+
+/// Reads pyproject.toml, if it is there.
+pub(crate) fn read(reading: &mut Reading<'_>) -> Result<Option<PyProject>, Problem> {
+    let Some(text) = reading.text("pyproject.toml")? else { return Ok(None) };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let file = reading.shown("pyproject.toml");
+    let document = Document::parse(text).map_err(|error| {
+        let line = error.span().map_or(0, |span| line_at(text, span.start));
+        let reason = error.message().lines().next().unwrap_or_default().to_owned();
+        Problem::new(Origin::new(file.clone(), line), ProblemKind::Toml(reason))
+    })?;
+    let reader = Reader { text, file };
+    reader.document(document.as_table()).map(Some)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    file: Arc<str>,
+}
+
+impl Reader<'_> {
+    fn origin(&self, span: Option<Range<usize>>) -> Origin {
+        Origin::new(self.file.clone(), span.map_or(0, |span| line_at(self.text, span.start)))
+    }
+
+    fn wrong(&self, item: &Item, key: &str, expected: &'static str) -> Problem {
+        Problem::new(self.origin(item.span()), ProblemKind::WrongType { key: key.to_owned(), expected })
+    }
+
+    fn document(&self, root: &dyn TableLike) -> Result<PyProject, Problem> {
+        let mut found = PyProject::default();
+        if let Some(build) = self.table(root, "build-system", "build-system")? {
+            found.backend = self.string(build, "build-backend", "build-system.build-backend")?;
+            found.backend_path = build.get("backend-path").map(|item| self.origin(item.span()));
+        }
+        if let Some(item) = root.get("project") {
+            let table = item.as_table_like().ok_or_else(|| self.wrong(item, "project", "a table"))?;
+            found.project = Some(self.project(table)?);
+        }
+        let Some(tool) = self.table(root, "tool", "tool")? else { return Ok(found) };
+        found.own_table = self.own_table(tool)?;
+        if let Some(setuptools) = self.table(tool, "setuptools", "tool.setuptools")? {
+            self.setuptools(setuptools, &mut found)?;
+        }
+        Ok(found)
+    }
+
+    fn project(&self, table: &dyn TableLike) -> Result<Project, Problem> {
+        let extras = match self.table(table, "optional-dependencies", "project.optional-dependencies")? {
+            None => None,
+            Some(extras) => {
+                let lists = extras.iter().map(|(name, item)| {
+                    let key = format!("project.optional-dependencies.{name}");
+                    Ok((name.to_owned(), self.strings(item, &key)?))
+                });
+                Some(lists.collect::<Result<IndexMap<_, _>, Problem>>()?)
+            }
+        };
+        let list =
+            |key: &str| table.get(key).map(|item| self.strings(item, &format!("project.{key}"))).transpose();
+        Ok(Project {
+            name: self.string(table, "name", "project.name")?,
+            version: self.string(table, "version", "project.version")?,
+            requires_python: self.string(table, "requires-python", "project.requires-python")?,
+            dependencies: list("dependencies")?,
+            optional_dependencies: extras,
+            dynamic: list("dynamic")?.unwrap_or_default(),
+        })
+    }
+
+    fn own_table(&self, tool: &dyn TableLike) -> Result<OwnTable, Problem> {
+        if let Some(poetry) = self.table(tool, "poetry", "tool.poetry")? {
+            let name = self.string(poetry, "name", "tool.poetry.name")?;
+            return Ok(OwnTable { name, version: self.string(poetry, "version", "tool.poetry.version")? });
+        }
+        let Some(flit) = self.table(tool, "flit", "tool.flit")? else { return Ok(OwnTable::default()) };
+        let Some(metadata) = self.table(flit, "metadata", "tool.flit.metadata")? else {
+            return Ok(OwnTable::default());
+        };
+        let name = self.string(metadata, "dist-name", "tool.flit.metadata.dist-name")?;
+        let module = self.string(metadata, "module", "tool.flit.metadata.module")?;
+        Ok(OwnTable { name: name.or(module), version: None })
+    }
+
+    fn setuptools(&self, table: &dyn TableLike, found: &mut PyProject) -> Result<(), Problem> {
+        if let Some(dirs) = self.table(table, "package-dir", "tool.setuptools.package-dir")? {
+            for (package, item) in dirs.iter() {
+                let path = item
+                    .as_str()
+                    .ok_or_else(|| self.wrong(item, "tool.setuptools.package-dir", "strings"))?;
+                found.package_dir.insert(package.to_owned(), path.to_owned());
+            }
+        }
+        let Some(dynamic) = self.table(table, "dynamic", "tool.setuptools.dynamic")? else { return Ok(()) };
+        for (field, item) in dynamic.iter() {
+            let key = format!("tool.setuptools.dynamic.{field}");
+            let directive = item.as_table_like().ok_or_else(|| self.wrong(item, &key, "a table"))?;
+            match field {
+                "optional-dependencies" => {
+                    let mut extras = IndexMap::new();
+                    for (extra, item) in directive.iter() {
+                        let key = format!("{key}.{extra}");
+                        let table = item.as_table_like().ok_or_else(|| self.wrong(item, &key, "a table"))?;
+                        extras.insert(extra.to_owned(), self.directive(item, table, &key)?);
+                    }
+                    found.dynamic_extras = Some(extras);
+                }
+                "version" | "dependencies" => {
+                    found.dynamic.insert(field.to_owned(), self.directive(item, directive, &key)?);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn directive(&self, item: &Item, table: &dyn TableLike, key: &str) -> Result<Directive, Problem> {
+        let place = |inner: &Item| self.origin(inner.span().or_else(|| item.span()));
+        if let Some(file) = table.get("file") {
+            let files = match file.as_str() {
+                Some(one) => vec![one.to_owned()],
+                None => self.strings(file, key)?.into_iter().map(|text| text.value).collect(),
+            };
+            return Ok(Directive { origin: place(file), from: From::Files(files) });
+        }
+        match table.get("attr").and_then(|attr| Some((attr, attr.as_str()?))) {
+            Some((attr, name)) => {
+                Ok(Directive { origin: place(attr), from: From::Attribute(name.to_owned()) })
+            }
+            None => Err(self.wrong(item, key, "a table with `file` or `attr`")),
+        }
+    }
+
+    fn table<'i>(
+        &self,
+        parent: &'i dyn TableLike,
+        name: &str,
+        key: &str,
+    ) -> Result<Option<&'i dyn TableLike>, Problem> {
+        let Some(item) = parent.get(name) else { return Ok(None) };
+        item.as_table_like().map(Some).ok_or_else(|| self.wrong(item, key, "a table"))
+    }
+
+    fn string(&self, table: &dyn TableLike, name: &str, key: &str) -> Result<Option<Text>, Problem> {
+        let Some(item) = table.get(name) else { return Ok(None) };
+        let value = item.as_str().ok_or_else(|| self.wrong(item, key, "a string"))?;
+        Ok(Some(Text { value: value.to_owned(), origin: self.origin(item.span()) }))
+    }
+
+    fn strings(&self, item: &Item, key: &str) -> Result<Vec<Text>, Problem> {
+        let array = item.as_array().ok_or_else(|| self.wrong(item, key, "a list of strings"))?;
+        let texts = array.iter().map(|value| {
+            let text = value.as_str().ok_or_else(|| self.wrong(item, key, "a list of strings"))?;
+            Ok(Text { value: text.to_owned(), origin: self.origin(value.span()) })
+        });
+        texts.collect()
+    }
+}
