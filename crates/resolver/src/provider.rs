@@ -29,6 +29,9 @@ pub(crate) struct Learned {
     pub(crate) admitted: FxHashSet<PackageName>,
     /// Packages whose yanked versions may be chosen (they are pinned somewhere).
     pub(crate) admitted_yanked: FxHashSet<PackageName>,
+    /// Packages whose yanked versions may be chosen only while something pins them: they were chosen where in
+    /// the end nothing did.
+    pub(crate) refused_yanked: FxHashSet<PackageName>,
     /// Packages that come from one place.
     pub(crate) places: FxHashMap<PackageName, reana_model::requirement::Direct>,
     /// Packages of which the search was told that there are none, while pre-releases were hidden.
@@ -64,6 +67,19 @@ pub(crate) struct Priority {
     requested: u32,
     is_free: bool,
     name: Rc<str>,
+}
+
+impl Learned {
+    /// Admits a package's yanked versions. Whether that is new.
+    pub(crate) fn admit_yanked(&mut self, name: &PackageName) -> bool {
+        !self.refused_yanked.contains(name) && self.admitted_yanked.insert(name.clone())
+    }
+
+    /// Takes that back for good. Whether it is new.
+    pub(crate) fn refuse_yanked(&mut self, name: &PackageName) -> bool {
+        self.admitted_yanked.remove(name);
+        self.refused_yanked.insert(name.clone())
+    }
 }
 
 impl<'w, 'a> Provider<'w, 'a> {
@@ -170,8 +186,7 @@ impl<'w, 'a> Provider<'w, 'a> {
         let mut learned = self.learned.borrow_mut();
         let admits = demand.kinds.consents && learned.hidden.contains(name);
         let pins = demand.kinds.pinned && learned.hidden_yanked.contains(name);
-        (admits && learned.admitted.insert(name.clone()))
-            | (pins && learned.admitted_yanked.insert(name.clone()))
+        (admits && learned.admitted.insert(name.clone())) | (pins && learned.admit_yanked(name))
     }
 
     /// pip decides a package anew when a later one excludes the version chosen but leaves it another one. Here
@@ -209,6 +224,17 @@ impl<'w, 'a> Provider<'w, 'a> {
         let selection = self.selection();
         let newer = selection.required(name).intersection(&Ranges::strictly_higher_than(at.clone()));
         selection.has_any(name, &newer)
+    }
+
+    /// Whether a version was chosen that is yanked and that nothing pins.
+    pub(crate) fn is_unpinned_yanked(&self, name: &PackageName, at: &Point) -> Result<bool, Halt> {
+        let candidates = self.world.candidates(name)?;
+        let usable = candidates
+            .position(at.version())
+            .and_then(|position| candidates.usable(position, name, &self.world.rules()).cloned());
+        let is_yanked = usable.is_some_and(|usable| usable.yanked);
+        let is_kept = self.world.preferences(name).contains(at.version());
+        Ok(is_yanked && !is_kept && !self.selection().is_pinned(name))
     }
 
     fn record(&self, node: &Node, chosen: Option<&Point>) {

@@ -71,10 +71,10 @@ impl Selection<'_, '_> {
     fn view(&self, name: &PackageName) -> View {
         let learned = self.learned.borrow();
         let search = self.search.borrow();
-        let nodes = search.incoming_all(name);
+        let live = search.incoming_all(name);
         let limits = self.world.limits(name);
         let any = |of: fn(&Kinds) -> bool| {
-            nodes.iter().any(|live| of(&live.demand.kinds)) || limits.iter().any(|limit| of(&limit.kinds))
+            live.iter().any(|live| of(&live.demand.kinds)) || limits.iter().any(|limit| of(&limit.kinds))
         };
         View {
             prereleases: self.world.policy().prereleases
@@ -82,6 +82,11 @@ impl Selection<'_, '_> {
                 || any(|kinds| kinds.consents),
             yanked: any(|kinds| kinds.pinned),
         }
+    }
+
+    /// Whether a requirement or constraint pins a package.
+    pub(crate) fn is_pinned(&self, name: &PackageName) -> bool {
+        self.view(name).yanked
     }
 
     fn preferred(&self, name: &PackageName, scope: &Ranges<Point>) -> Result<Option<Point>, Halt> {

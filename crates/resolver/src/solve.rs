@@ -70,7 +70,9 @@ pub(crate) fn search<'w, 'a>(world: &'w World<'a>) -> Result<Outcome<'w, 'a>, So
         match resolve(&provider, Node::Root, Provider::root_version()) {
             Ok(selected) => {
                 let decided = needed(&provider, &selected).map_err(|halt| error(&provider, halt))?;
-                if !admit_consented(&provider, &decided).map_err(|halt| error(&provider, halt))? {
+                let taught = admit_consented(&provider, &decided)
+                    .and_then(|admitted| Ok(refuse_unpinned(&provider, &decided)? | admitted));
+                if !taught.map_err(|halt| error(&provider, halt))? {
                     return Ok(Outcome { provider, decided });
                 }
             }
@@ -143,6 +145,20 @@ fn admit_consented(provider: &Provider<'_, '_>, decided: &Decided) -> Result<boo
     Ok(admitted)
 }
 
+/// Refuses yanked versions that were admitted since something seen pins them, where nothing in this solution
+/// does. Whether any were.
+fn refuse_unpinned(provider: &Provider<'_, '_>, decided: &Decided) -> Result<bool, Halt> {
+    let admitted = provider.learned.borrow().admitted_yanked.clone();
+    let mut refused = false;
+    for name in admitted {
+        let Some(at) = decided.get(&(name.clone(), Vec::new())) else { continue };
+        if provider.is_unpinned_yanked(&name, at)? {
+            refused |= provider.learned.borrow_mut().refuse_yanked(&name);
+        }
+    }
+    Ok(refused)
+}
+
 /// After a failure: admits what was hidden from the search although some version seen asks for it.
 fn admit_seen(provider: &Provider<'_, '_>) -> bool {
     let mut learned = provider.learned.borrow_mut();
@@ -154,7 +170,7 @@ fn admit_seen(provider: &Provider<'_, '_>) -> bool {
             admitted |= learned.admitted.insert(name.clone());
         }
         if demand.kinds.pinned && learned.hidden_yanked.contains(name) {
-            admitted |= learned.admitted_yanked.insert(name.clone());
+            admitted |= learned.admit_yanked(name);
         }
     }
     admitted
