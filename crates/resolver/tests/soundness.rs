@@ -1,7 +1,6 @@
 //! Small random worlds, held against a solver that tries everything: a solution is found if and only if one
 //! exists, and it satisfies everything.
 
-use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
