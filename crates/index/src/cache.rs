@@ -5,8 +5,10 @@
 //! format's version is part of the path, so that an older program's entries are never misread.
 #![expect(clippy::disallowed_methods, reason = "a door: the cache folder is read and written here alone")]
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use reana_model::Sha256;
@@ -52,11 +54,15 @@ impl Bucket {
 #[derive(Debug)]
 pub(crate) struct Cache {
     root: Option<PathBuf>,
+    /// Without a folder: what was learnt from sdists, for the targets that come after the first.
+    memory: Mutex<HashMap<String, Vec<u8>>>,
 }
 
 impl Cache {
     pub(crate) fn new(mode: &CacheMode) -> Result<Self, Error> {
-        let CacheMode::Folder(folder) = mode else { return Ok(Self { root: None }) };
+        let CacheMode::Folder(folder) = mode else {
+            return Ok(Self { root: None, memory: Mutex::default() });
+        };
         let root = folder.join(FORMAT);
         std::fs::create_dir_all(&root).map_err(|error| Error::Setup {
             what: format!("cache folder {}", folder.display()),
@@ -66,11 +72,14 @@ impl Cache {
         if !tag.exists() {
             let _ = std::fs::write(tag, CACHE_TAG);
         }
-        Ok(Self { root: Some(root) })
+        Ok(Self { root: Some(root), memory: Mutex::default() })
     }
 
     /// The payload of an entry; none where it is absent or damaged.
     pub(crate) fn read(&self, bucket: Bucket, key: &str) -> Option<Vec<u8>> {
+        if self.root.is_none() {
+            return self.memory.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+        }
         let mut bytes = std::fs::read(self.path(bucket, key)?).ok()?;
         let (sum, payload) = bytes.split_first_chunk::<4>()?;
         if u32::from_le_bytes(*sum) != checksum(&[payload]) {
@@ -84,6 +93,8 @@ impl Cache {
     pub(crate) fn write(&self, bucket: Bucket, key: &str, parts: &[&[u8]]) {
         if let Some(path) = self.path(bucket, key) {
             let _ = write_whole(&path, parts);
+        } else if matches!(bucket, Bucket::Sdists) {
+            self.memory.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), parts.concat());
         }
     }
 

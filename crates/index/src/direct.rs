@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use reana_manifest::read_project;
 use reana_model::file::CoreMetadata;
 use reana_model::{DistFile, DistName, Grade, Metadata, PackageName, Sha256, Target, Version, Yanked};
 
+use crate::archive::unpack::unpack;
 use crate::engine::{Engine, blocking};
 use crate::error::Error;
-use crate::metadata::{MetadataAnswer, address_of};
+use crate::metadata::{MetadataAnswer, Then, address_of, answer_of};
 use crate::wire::{fragment_value, last_segment, parse_core, percent_decoded};
 
 /// A distribution that was named by its address.
@@ -41,49 +43,67 @@ impl Engine {
             return Err(Error::Unreadable { file: file_name, reason });
         }
         let egg = fragment_value(&fragment, "egg").and_then(|egg| egg.split('[').next());
-        let egg = egg.and_then(|egg| PackageName::new(egg.to_owned()).ok());
-        let Some(name) = name.or(egg).or_else(|| name_in(&file_name)) else {
-            return Err(invalid("its name does not say which package it is".to_owned()));
-        };
+        let name = name.or(egg.and_then(|egg| PackageName::new(egg.to_owned()).ok()));
         let sha256 = match fragment_value(&fragment, "sha256") {
-            Some(text) => Some(text.parse::<Sha256>().map_err(|error| invalid(error.to_string()))?),
+            Some(text) => text.parse::<Sha256>().map_err(|error| invalid(error.to_string()))?,
+            None => self.sha256_of(&url, url.as_str(), Then::Read).await?,
+        };
+        let dist_name = match name.clone().or_else(|| name_in(&file_name)) {
+            Some(package) => match DistName::parse(&file_name, &package) {
+                Ok(dist_name) => Some((package, dist_name)),
+                Err(error) if is_wheel(&file_name) => return Err(invalid(error.to_string())),
+                // The archive of a repository, say: what is in it tells what it is.
+                Err(_) => None,
+            },
+            None if is_wheel(&file_name) => {
+                return Err(invalid("its name does not say which package it is".to_owned()));
+            }
             None => None,
         };
-        let dist_name = match DistName::parse(&file_name, &name) {
-            Ok(dist_name) => dist_name,
-            // An archive of a repository, say: what is in it tells its version.
-            Err(error) if file_name.ends_with(".whl") => return Err(invalid(error.to_string())),
-            Err(_) => DistName::Sdist { file: file_name.clone(), version: Version::new([0]) },
+        let (package, dist_name) = match dist_name {
+            Some((package, dist_name)) => (Some(package), dist_name),
+            None => (name, DistName::Sdist { file: file_name.clone(), version: Version::new([0]) }),
         };
-        let mut file = DistFile {
-            name: dist_name,
-            url: url.to_string(),
-            sha256,
-            size: None,
-            requires_python: None,
-            yanked: Yanked::No,
-            uploaded: None,
-            core_metadata: CoreMetadata::Absent,
-        };
-        if file.sha256.is_none() {
-            file.sha256 = Some(self.sha256_of(&url, &file.url).await?);
-        }
-        let sha256 = file.sha256;
-        let answer = if file.name.wheel().is_some() {
-            self.direct_wheel(&name, &file).await?
-        } else {
-            self.clone().metadata(name, file, target).await?
+        let is_told = dist_name.version() != &Version::new([0]);
+        let file = dist_file(dist_name, &url, sha256);
+        let answer = match package {
+            Some(package) if is_wheel(&file_name) => self.direct_wheel(&package, &file).await?,
+            Some(package) if is_told => self.clone().metadata(package, file, target).await?,
+            package => self.direct_archive(package, &url, file, target).await?,
         };
         match answer {
             MetadataAnswer::Known(metadata) => Ok(Direct {
                 name: metadata.name.clone(),
                 version: metadata.version.clone(),
                 metadata,
-                sha256,
+                sha256: Some(sha256),
             }),
             MetadataAnswer::Unreadable { reason } => Err(Error::Unreadable { file: file_name, reason }),
             MetadataAnswer::Invalid { reason } => Err(Error::Invalid { file: file_name, reason }),
         }
+    }
+
+    /// An archive whose name does not say what it is.
+    async fn direct_archive(
+        self: &Arc<Self>,
+        package: Option<PackageName>,
+        url: &url::Url,
+        file: DistFile,
+        target: Target,
+    ) -> Result<MetadataAnswer, Error> {
+        let (bytes, _) = self.archive(url, &file).await?;
+        blocking(move || {
+            let file = file.name.file();
+            let (name, version) = match told(&bytes, file, target) {
+                Ok(told) => told,
+                Err(reason) => return Ok(MetadataAnswer::Unreadable { reason }),
+            };
+            if let Some(package) = package.filter(|package| *package != name) {
+                return Ok(MetadataAnswer::Invalid { reason: format!("it is {name}, not {package}") });
+            }
+            Ok(answer_of(crate::sdist::read(&bytes, file, &name, &version, &target)))
+        })
+        .await
     }
 
     /// Read whole and checked: nobody but the address vouches for it.
@@ -111,11 +131,50 @@ impl Engine {
     }
 }
 
+fn is_wheel(file: &str) -> bool {
+    file.ends_with(".whl")
+}
+
+fn dist_file(name: DistName, url: &url::Url, sha256: Sha256) -> DistFile {
+    DistFile {
+        name,
+        url: url.to_string(),
+        sha256: Some(sha256),
+        size: None,
+        requires_python: None,
+        yanked: Yanked::No,
+        uploaded: None,
+        core_metadata: CoreMetadata::Absent,
+    }
+}
+
+/// What the inside of an archive says that it is: its PKG-INFO, else its manifests.
+fn told(bytes: &[u8], file: &str, target: Target) -> Result<(PackageName, Version), String> {
+    let project = unpack(bytes, file).map_err(|error| error.to_string())?;
+    let fields = project.bytes("PKG-INFO").and_then(|text| parse_core(text).ok());
+    let (name, version) = match fields {
+        Some(fields) => (fields.name, fields.version),
+        None => {
+            let declared = read_project(&project, file, &target).map_err(|problem| problem.to_string())?;
+            let name = declared.name.map_err(|unknown| unknown.to_string())?;
+            let version = declared.version.map_err(|unknown| unknown.to_string())?;
+            match (name, version) {
+                (Some(name), Some(version)) => (name.value, version.value),
+                (None, _) => return Err("it does not say its name".to_owned()),
+                (_, None) => return Err("it does not say its version".to_owned()),
+            }
+        }
+    };
+    let package = PackageName::new(name.clone()).map_err(|_| format!("`{name}` is not a package name"))?;
+    let version = version.parse().map_err(|_| format!("`{version}` is not a version (PEP 440)"))?;
+    Ok((package, version))
+}
+
 /// The package that a file's name starts with.
 fn name_in(file: &str) -> Option<PackageName> {
     let mut ends = file.match_indices('-').map(|(at, _)| at);
     // A wheel's name has no dash in it; an sdist's may, and ends where a version begins.
-    let end = if file.ends_with(".whl") {
+    let end = if is_wheel(file) {
         ends.next()?
     } else {
         ends.find(|at| file.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit))?

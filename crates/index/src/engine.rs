@@ -51,6 +51,8 @@ pub(crate) struct Engine {
     pub(crate) notes: Mutex<Notes>,
     /// Servers that offer METADATA beside wheels without saying so.
     pub(crate) beside: Mutex<HashMap<String, Beside>>,
+    /// Sdists that are being read, by address.
+    pub(crate) turns: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 /// What is known of one server's unannounced METADATA files.
@@ -67,6 +69,8 @@ pub(crate) struct Notes {
     pub(crate) statuses: BTreeMap<PackageName, ProjectStatus>,
     /// Hashes of this run that no index gave, by address.
     pub(crate) hashes: HashMap<String, Sha256>,
+    /// Files that were hashed and are about to be read.
+    pub(crate) bodies: HashMap<Sha256, Vec<u8>>,
 }
 
 /// One `--find-links`.
@@ -114,8 +118,8 @@ impl Engine {
             .collect::<Result<_, Error>>()?;
         let http = Http::new(&settings, keyring)?;
         let cache = Cache::new(&settings.cache)?;
-        let (notes, beside) = (Mutex::default(), Mutex::default());
-        Ok(Self { settings, http, cache, sources, bindings, links, notes, beside })
+        let (notes, beside, turns) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(Self { settings, http, cache, sources, bindings, links, notes, beside, turns })
     }
 
     pub(crate) fn notes(&self) -> std::sync::MutexGuard<'_, Notes> {

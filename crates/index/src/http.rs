@@ -20,6 +20,8 @@ use crate::settings::Settings;
 pub(crate) const ACCEPT_PAGE: &str = "application/vnd.pypi.simple.v1+json, \
      application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01";
 
+const MOST_REDIRECTS: usize = 10;
+
 /// What is wanted of an address.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -121,6 +123,7 @@ impl Http {
                 .connect_timeout(settings.timeouts.connect)
                 .read_timeout(settings.timeouts.read)
                 .referer(false)
+                .redirect(reqwest::redirect::Policy::custom(follow))
                 .http2_initial_stream_window_size(4 << 20)
                 .http2_initial_connection_window_size(32 << 20)
                 .tls_certs_merge(roots.iter().cloned());
@@ -267,6 +270,18 @@ impl Http {
     }
 }
 
+/// Redirects are followed, but not out of TLS, and not for ever.
+fn follow(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Action {
+    let was_secure = attempt.previous().last().is_some_and(|url| url.scheme() == "https");
+    if was_secure && attempt.url().scheme() != "https" {
+        return attempt.error("from https to http");
+    }
+    if attempt.previous().len() > MOST_REDIRECTS {
+        return attempt.error("too often");
+    }
+    attempt.follow()
+}
+
 struct Open<'a>(&'a Counters);
 
 impl<'a> Open<'a> {
@@ -299,7 +314,7 @@ impl Failure {
             let may_pass = !reason.contains("certificate");
             (FetchError::Connect { reason }, may_pass)
         } else if error.is_redirect() {
-            (FetchError::Http { reason: format!("redirected in vain: {reason}") }, false)
+            (FetchError::Http { reason: format!("redirected {reason}") }, false)
         } else if error.is_body() || error.is_decode() {
             (FetchError::Truncated { reason }, true)
         } else if error.is_request() {

@@ -48,6 +48,15 @@ pub enum MetadataAnswer {
     },
 }
 
+/// What becomes of a file after it was hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It is read right away: its bytes are kept until [`Engine::archive`] asks.
+    Read,
+    /// Only its hash is wanted.
+    Forget,
+}
+
 /// The headers of a METADATA file, and how well they are known.
 struct Found {
     text: Vec<u8>,
@@ -285,6 +294,11 @@ impl Engine {
             })
             .await;
         }
+        if let Some(found) = file.sha256.or_else(|| self.notes().hashes.get(&file.url).copied())
+            && let Some(bytes) = self.notes().bodies.remove(&found)
+        {
+            return Ok((bytes, found));
+        }
         if self.settings.offline {
             return Err(Error::fetch(url, FetchError::Offline));
         }
@@ -321,12 +335,16 @@ impl Engine {
         let known = match file.sha256 {
             Some(sha256) => Some(sha256),
             None if local::path_of(&url).is_some() => None,
-            None => Some(self.sha256_of(&url, &file.url).await?),
+            None => Some(self.sha256_of(&url, &file.url, Then::Read).await?),
         };
+        // For several targets at once: whoever comes second may find the first one's answer.
+        let turn = self.turn(&file.url);
+        let _turn = turn.lock().await;
         if let Some(sha256) = known {
             let (engine, name) = (self.clone(), file.name.file().to_owned());
             let kept = blocking(move || Ok(stored::read(&engine.cache, sha256, target, &name))).await?;
             if let Some(answer) = kept {
+                self.notes().bodies.remove(&sha256);
                 return Ok(answer_of(answer));
             }
         }
@@ -340,16 +358,26 @@ impl Engine {
         .await
     }
 
+    fn turn(&self, url: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.entry(url.to_owned()).or_default().clone()
+    }
+
     /// The sha256 of a file.
     pub(crate) async fn sha256(self: Arc<Self>, file: DistFile) -> Result<Sha256, Error> {
         match file.sha256 {
             Some(sha256) => Ok(sha256),
-            None => self.sha256_of(&address_of(&file.url)?, &file.url).await,
+            None => self.sha256_of(&address_of(&file.url)?, &file.url, Then::Forget).await,
         }
     }
 
     /// The sha256 of what an address gives, where no index says it.
-    pub(crate) async fn sha256_of(self: &Arc<Self>, url: &Url, text: &str) -> Result<Sha256, Error> {
+    pub(crate) async fn sha256_of(
+        self: &Arc<Self>,
+        url: &Url,
+        text: &str,
+        then: Then,
+    ) -> Result<Sha256, Error> {
         if let Some(found) = self.notes().hashes.get(text) {
             return Ok(*found);
         }
@@ -368,8 +396,11 @@ impl Engine {
             Ok(kept.and_then(|(freshness, bytes)| Some((freshness, Sha256(bytes.try_into().ok()?)))))
         })
         .await?;
-        let mut request = Request::file(url.clone(), self.settings.limits.file);
-        request.only_hash = true;
+        let mut request = match then {
+            Then::Read => Request::file(url.clone(), self.settings.limits.archive),
+            Then::Forget => Request::file(url.clone(), self.settings.limits.file),
+        };
+        request.only_hash = then == Then::Forget;
         match &kept {
             Some((freshness, found)) if self.is_usable(freshness) => {
                 self.notes().hashes.insert(text.to_owned(), *found);
@@ -388,11 +419,14 @@ impl Engine {
             (code, ..) => return Err(Error::fetch(url, FetchError::Status { code })),
         };
         self.keep_hash(text, url, found, &freshness);
+        if then == Then::Read && answer.status == 200 {
+            self.notes().bodies.insert(found, answer.body);
+        }
         Ok(found)
     }
 }
 
-fn answer_of(answer: SdistAnswer) -> MetadataAnswer {
+pub(crate) fn answer_of(answer: SdistAnswer) -> MetadataAnswer {
     match answer {
         SdistAnswer::Known { metadata, .. } => MetadataAnswer::Known(Arc::new(metadata)),
         SdistAnswer::Unreadable { reason } => MetadataAnswer::Unreadable { reason },

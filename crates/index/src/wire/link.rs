@@ -6,6 +6,9 @@ use url::Url;
 
 use super::metadata::read_requires_python;
 
+/// No file system takes longer names, and taking one apart costs more the longer it is.
+const LONGEST_NAME: usize = 255;
+
 /// What a page says of one file, in either format.
 #[derive(Debug, Default)]
 pub(super) struct Link<'a> {
@@ -33,6 +36,9 @@ impl Link<'_> {
                 from_address.as_str()
             }
         };
+        if file.len() > LONGEST_NAME {
+            return Err(FileNameError::Shape(file.chars().take(LONGEST_NAME).collect()));
+        }
         let name = DistName::parse(file, package)?;
         let url = absolute(address, base).ok_or_else(|| FileNameError::Shape(address.to_owned()))?;
         let sha256 = self.sha256.or_else(|| fragment_value(fragment, "sha256"));

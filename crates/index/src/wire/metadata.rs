@@ -8,6 +8,10 @@ use reana_model::{
     VersionSpecifiers, requirement::parse_specifiers_mended,
 };
 
+/// The bounds on what is taken apart, far beyond what is seen on indexes.
+const MOST_REQUIREMENTS: usize = 10_000;
+const LONGEST_REQUIREMENT: usize = 8 << 10;
+
 /// The fields that resolving needs, as they are written in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct CoreFields {
@@ -47,6 +51,9 @@ pub enum MetadataError {
         /// What it says.
         found: String,
     },
+    /// More, or longer, requirements than any honest distribution has.
+    #[error("more requirements, or longer ones, than any distribution needs")]
+    Excessive,
     /// A requirement that can't be mended.
     #[error(transparent)]
     Requirement(#[from] RequirementError),
@@ -123,6 +130,10 @@ impl CoreFields {
         let name = PackageName::new(self.name.clone()).map_err(|_| MetadataError::Name(self.name.clone()))?;
         let version: Version =
             self.version.parse().map_err(|_| MetadataError::Version(self.version.clone()))?;
+        let is_long = |text: &String| text.len() > LONGEST_REQUIREMENT;
+        if self.requires_dist.len() > MOST_REQUIREMENTS || self.requires_dist.iter().any(is_long) {
+            return Err(MetadataError::Excessive);
+        }
         let file: std::sync::Arc<str> = file.into();
         let requires_dist: Result<Vec<Requirement>, RequirementError> = self
             .requires_dist
@@ -253,6 +264,11 @@ mod tests {
         );
         check_metadata("Name: b\nVersion: 1\n", &expect!["it says that it is b 1, not a 1"]);
         check_metadata("Name: a\nVersion: develop\n", &expect!["`develop` is not a version (PEP 440)"]);
+        let long = format!(
+            "Name: a\nVersion: 1\nRequires-Dist: b; {}extra == 'x'\n",
+            "extra == 'x' or ".repeat(600)
+        );
+        check_metadata(&long, &expect!["more requirements, or longer ones, than any distribution needs"]);
         check_metadata("Name: a\nVersion: 1+local\n", &expect!["a 1+local [] None []"]);
     }
 

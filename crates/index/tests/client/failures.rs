@@ -128,7 +128,7 @@ fn redirected_in_circles() {
     let server = IndexServer::new();
     server.put("/simple/a/", Reply::status(302).with("Location", "/simple/a/"));
     let said = bare(&server, &show(&client(settings(&server))));
-    assert_eq!(said, "http://HOST/simple/a/: redirected in vain: too many redirects");
+    assert_eq!(said, "http://HOST/simple/a/: redirected too often");
 }
 
 #[test]
@@ -158,6 +158,18 @@ fn credentials_reach_their_server_and_no_message() {
     // us@er:s3cret!
     assert_eq!(sent(&server).as_deref(), Some("Basic dXNAZXI6czNjcmV0IQ=="));
     assert_eq!(sent(&other), None);
+}
+
+#[test]
+fn credentials_of_a_distributions_address() {
+    let server = IndexServer::new();
+    let client = client(settings(&server));
+    let url = server.url_with("user:s3cret", "/files/a-1.0.tar.gz");
+    let error = client.direct(&url, None, &target()).expect_err("nothing").to_string();
+    assert_eq!(bare(&server, &error), "http://****@HOST/files/a-1.0.tar.gz: not found");
+    let sent = server.seen()[0].headers.get("authorization").cloned();
+    // user:s3cret
+    assert_eq!(sent.as_deref(), Some("Basic dXNlcjpzM2NyZXQ="));
 }
 
 #[test]

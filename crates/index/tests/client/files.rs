@@ -67,6 +67,17 @@ fn beside_the_wheel_without_being_announced() {
             200 /files/a-1.0-py3-none-any.whl.metadata
         "#]],
     );
+    // Announced, but not there.
+    let lie = OneWheel::new(&format!(r#"{}, "core-metadata": true"#, wheel_sha256()));
+    check(
+        &lie,
+        settings(&lie.server),
+        &expect![[r#"
+            WheelUnchecked b>=1
+            206 /files/a-1.0-py3-none-any.whl
+            404 /files/a-1.0-py3-none-any.whl.metadata
+        "#]],
+    );
     // A server that answers anything to everything.
     one.server.put(&one.beside(), Reply::html("<html>hello</html>"));
     check(
@@ -188,7 +199,7 @@ fn a_hash_that_no_index_gives_is_computed_once() {
     let cache = folder();
     let expected = Sha256::of(&one.wheel.bytes());
     one.server.put(&one.path(), Reply::file(one.wheel.bytes()).with_etag());
-    for log in [["200 "], ["304 "]] {
+    for log in [["200 "], ["304 "], ["304 "]] {
         let client = client(cached(settings(&one.server), &cache));
         let file = one.dist_file(&client);
         assert_eq!(file.sha256, None);
@@ -234,6 +245,35 @@ fn distributions_by_address() {
 }
 
 #[test]
+fn archives_by_address() {
+    let server = IndexServer::new();
+    let client = client(settings(&server));
+    let archive = reana_testkit::tar_gz(&[(
+        "a-v2/pyproject.toml",
+        "[build-system]\nrequires = [\"setuptools\"]\n[project]\nname = \"a\"\nversion = \"2.0\"\ndependencies = [\"b\"]\n",
+    )]);
+    let sha256 = Sha256::of(&archive);
+    server.put("/archive/v2.tar.gz", Reply::file(archive));
+    let direct = |fragment: &str, package: Option<&str>| {
+        let url = server.url(&format!("/archive/v2.tar.gz{fragment}"));
+        match client.direct(&url, package.map(name).as_ref(), &target()) {
+            Ok(direct) => {
+                format!("{} {} {:?}", direct.name, direct.version, direct.metadata.requires_dist.len())
+            }
+            Err(error) => bare(&server, &error.to_string()),
+        }
+    };
+    assert_eq!(direct("", None), "a 2.0 1");
+    assert_eq!(server.take_log(), ["200 /archive/v2.tar.gz"]);
+    assert_eq!(direct(&format!("#egg=a&sha256={sha256}"), Some("a")), "a 2.0 1");
+    assert_eq!(direct("", Some("b")), "`v2.tar.gz` can't be used: it is a, not b");
+    assert_eq!(
+        direct("#subdirectory=x", None),
+        "the requirements of `v2.tar.gz` can't be read: only archives with the project at their top are read"
+    );
+}
+
+#[test]
 fn files_on_this_machine() {
     let links = folder();
     let wheel = Wheel::new("a", "1.0").requires(["b"]);
@@ -275,6 +315,14 @@ fn an_sdist_is_read_and_remembered() {
     let listed = page(&[(&file, &sha256_key(&bytes))]).replacen(r#""hashes": {}, "#, "", 1);
     server.put("/simple/a/", Reply::json(listed));
     server.put(&format!("/files/{file}"), Reply::file(bytes));
+    let two_targets = client(settings(&server));
+    let listed = two_targets.listing(&name("a")).expect("a page").files(0)[0].clone();
+    let arm = reana_model::Target { platform: reana_model::Platform::LinuxArm64, ..target() };
+    two_targets.expect_metadata(&name("a"), &listed, &target());
+    two_targets.expect_metadata(&name("a"), &listed, &arm);
+    two_targets.metadata(&name("a"), &listed, &target()).expect("an answer");
+    two_targets.metadata(&name("a"), &listed, &arm).expect("an answer");
+    assert_eq!(server.take_log(), [format!("200 /files/{file}"), "200 /simple/a/".to_owned()]);
     let run = |offline| {
         let client = client(Settings { offline, ..cached(settings(&server), &cache) });
         show(&client);
@@ -282,6 +330,7 @@ fn an_sdist_is_read_and_remembered() {
         metadata(&client, &file)
     };
     let first = run(false);
+    assert_eq!(first, "Static b; extra == 'x'");
     assert_eq!(server.take_log(), [format!("200 /files/{file}"), "200 /simple/a/".to_owned()]);
     assert_eq!(run(true), first);
     assert_eq!(server.take_log(), Vec::<String>::new());

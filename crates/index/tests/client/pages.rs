@@ -1,5 +1,7 @@
 //! What pages say, wherever they stand.
 
+use std::io::Write as _;
+
 use expect_test::{Expect, expect};
 use reana_index::{IndexSource, Settings, Skipped};
 use reana_testkit::{IndexServer, Reply};
@@ -46,6 +48,16 @@ fn asks_for_json_and_takes_html() {
         )
     );
     assert_eq!(seen[0].headers.get("accept-encoding").map(String::as_str), Some("gzip,br"));
+}
+
+#[test]
+fn compressed_pages() {
+    let server = IndexServer::new();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(page(&[("a-1.0.tar.gz", "")]).as_bytes()).expect("to compress");
+    let body = encoder.finish().expect("to compress");
+    server.put("/simple/a/", Reply::json(body).with("Content-Encoding", "gzip"));
+    assert_eq!(show(&client(settings(&server))), "1.0: a-1.0.tar.gz");
 }
 
 #[test]
