@@ -35,7 +35,9 @@ pub struct Explanation {
     pub clash: PackageName,
     /// One statement a line, from the manifests to the clash.
     pub lines: Vec<String>,
-    /// The user's own bounds that take part, of which one must give way.
+    /// The user's own lines that take part. Without any one of them the others don't clash.
+    pub roots: Vec<Reason>,
+    /// The user's own bounds among them and among the constraints, of which one must give way.
     pub bounds: Vec<Reason>,
 }
 
@@ -49,7 +51,13 @@ impl fmt::Display for Explanation {
         let bounds: Vec<String> =
             self.bounds.iter().map(|bound| format!("`{}` ({})", bound.text, bound.by)).collect();
         match &bounds[..] {
-            [] => Ok(()),
+            [] => match &self.roots[..] {
+                [] | [_] => Ok(()),
+                roots => {
+                    let places: Vec<String> = roots.iter().map(|root| root.by.to_string()).collect();
+                    write!(f, "\nTo go on, change one of {}.", places.join(", "))
+                }
+            },
             [bound] => write!(f, "\nTo go on, loosen {bound}."),
             bounds => write!(f, "\nTo go on, loosen one of {}.", bounds.join(", ")),
         }
@@ -127,6 +135,7 @@ pub(crate) fn two_places(world: &World<'_>) -> Option<SolveError> {
     Some(SolveError::NoSolution(Box::new(Explanation {
         clash: first.0.clone(),
         lines: vec![line(&first.1), line(&second.1)],
+        roots: vec![first.1.clone(), second.1.clone()],
         bounds: vec![first.1.clone(), second.1.clone()],
     })))
 }
@@ -189,7 +198,10 @@ fn explain(provider: &Provider<'_, '_>, leaves: &Leaves) -> Result<SolveError, H
         }
     }
     let bounds = bounds(&speaker, &needs, leaves);
-    Ok(SolveError::NoSolution(Box::new(Explanation { clash, lines, bounds })))
+    let own = needs.iter().filter(|need| need.by == Node::Root);
+    let roots: BTreeSet<Reason> = own.flat_map(|need| need.reasons.iter().cloned()).collect();
+    let roots = roots.into_iter().collect();
+    Ok(SolveError::NoSolution(Box::new(Explanation { clash, lines, roots, bounds })))
 }
 
 /// What the leaves require of a package.

@@ -20,6 +20,7 @@ mod node;
 mod provider;
 mod search;
 mod select;
+mod shorten;
 mod solve;
 mod world;
 

@@ -14,6 +14,7 @@ use crate::provider::{Learned, Provider};
 use crate::ranges::Point;
 use crate::request::Request;
 use crate::resolution::{Note, Resolution, Solved};
+use crate::shorten::shorten;
 use crate::world::{Halt, World};
 
 /// The versions decided for all nodes but the root.
@@ -35,7 +36,7 @@ pub fn solve(catalog: &dyn Catalog, request: &Request) -> Result<Resolution, Sol
     let mut notes = BTreeSet::new();
     for target in &request.targets {
         let world = World::new(catalog, request, *target, &earlier);
-        let outcome = search(&world)?;
+        let outcome = search(&world).map_err(|failure| shorten(catalog, request, *target, failure))?;
         let solved = collect(&outcome, &mut notes)?;
         notes.extend(world.notes.take());
         for (name, chosen) in &solved.packages {
