@@ -244,7 +244,7 @@ impl Plan {
 /// What a word of the command line stands for.
 enum Named {
     Folder(PathBuf),
-    File(PathBuf),
+    File,
     Name(String),
     Cluster,
 }
@@ -256,8 +256,8 @@ pub(crate) fn discover(what: &[String], cwd: &Path) -> Result<Plan, FleetError> 
     let what = if what.is_empty() { &here } else { what };
     let named = what.iter().map(|what| classify(what, &cwd)).collect::<Result<Vec<_>, _>>()?;
 
-    let file = named.iter().position(|named| matches!(named, Named::File(_)));
-    let other = named.iter().position(|named| !matches!(named, Named::File(_)));
+    let file = named.iter().position(|named| matches!(named, Named::File));
+    let other = named.iter().position(|named| !matches!(named, Named::File));
     if let (Some(file), Some(other)) = (file, other) {
         let word = |at: usize| what.get(at).cloned().unwrap_or_default();
         return Err(FleetError::Mixed { file: word(file), other: word(other) });
@@ -272,7 +272,7 @@ pub(crate) fn discover(what: &[String], cwd: &Path) -> Result<Plan, FleetError> 
             Named::Folder(folder) => search.folder(&folder)?,
             Named::Cluster => search.cluster(what)?,
             Named::Name(name) => search.name(&name)?,
-            Named::File(_) => {}
+            Named::File => {}
         }
     }
     let Plan { units, notes, .. } = &mut search.plan;
@@ -290,7 +290,7 @@ fn classify(what: &str, cwd: &Path) -> Result<Named, FleetError> {
     let path = cwd.join(what);
     match disk::entry(&path) {
         Entry::Folder => Ok(Named::Folder(disk::canonical(&path)?)),
-        Entry::File => Ok(Named::File(path)),
+        Entry::File => Ok(Named::File),
         Entry::Other => Err(FleetError::NotAFile { what: what.to_owned() }),
         Entry::Absent if names::is_name(what) => Ok(Named::Name(what.to_owned())),
         Entry::Absent => Err(FleetError::NoSuch { what: what.to_owned() }),

@@ -1,2 +1,56 @@
-//! reana-lock.
-fn main() {}
+//! reana-lock: locks the Python dependencies of a fleet of container images, and keeps image tags honest.
+
+mod args;
+mod commands;
+mod config;
+mod dockerfile;
+mod doors;
+mod error;
+mod exit;
+mod fleet;
+mod journal;
+mod lock;
+mod paths;
+mod python_target;
+mod settings;
+mod ui;
+
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Cli, Command};
+use crate::exit::Exit;
+use crate::ui::Ui;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let asked_for = error.exit_code() == 0;
+            let _closed = error.print();
+            return if asked_for { Exit::Done } else { Exit::Input }.into();
+        }
+    };
+    let env = doors::env::Env::read();
+    let ui = Ui::new(cli.global.quiet, cli.global.verbose, env.stderr_is_terminal && !env.is_ci);
+    std::panic::catch_unwind(AssertUnwindSafe(|| run(cli.command, &ui, &env)))
+        .unwrap_or(Exit::Internal)
+        .into()
+}
+
+fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
+    let outcome = match command {
+        Command::Compile(args) => commands::compile::run(&args, ui, env),
+        Command::Metadata(args) => commands::metadata::run(&args, ui, env),
+        Command::Completions { shell } => commands::generate::completions(shell, ui),
+        Command::Man => commands::generate::man(ui),
+        Command::Generate { folder } => commands::generate::all(&folder, ui),
+    };
+    ui.end_progress();
+    outcome.unwrap_or_else(|failure| {
+        ui.error(&failure.message, &failure.hints);
+        failure.exit
+    })
+}

@@ -1,0 +1,316 @@
+//! What the user typed, as clap reads it. What it means once settings, locks and disk are consulted is
+//! decided in `settings.rs`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+/// Locks the Python dependencies of a fleet of container images, and keeps image tags honest.
+#[derive(Debug, Parser)]
+#[command(name = "reana-lock", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// What holds for every command.
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+}
+
+/// Options that every command has.
+#[derive(Debug, Args, Clone, Default)]
+pub(crate) struct GlobalArgs {
+    /// Say less: only warnings and errors; twice, only errors
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) quiet: u8,
+    /// Say more: indexes, sources, what was read how
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// The commands. Each is one file of `commands/`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Lock components, or requirements files, into hash-locked requirements.txt
+    Compile(Box<CompileArgs>),
+    /// Show what a manifest declares, read without running it
+    Metadata(MetadataArgs),
+    /// Print the completion script of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+    /// Write the generated documents into a folder
+    #[command(hide = true)]
+    Generate {
+        /// The folder
+        folder: PathBuf,
+    },
+}
+
+/// How a command answers on stdout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// For scripts
+    Json,
+    /// Annotations for GitHub's checks
+    Github,
+}
+
+/// `reana-lock metadata`
+#[derive(Debug, Args)]
+pub(crate) struct MetadataArgs {
+    /// A project's folder, or its setup.py, setup.cfg or pyproject.toml
+    #[arg(default_value = ".")]
+    pub(crate) path: PathBuf,
+    /// The Python to read it for (`X.Y` or `X.Y.Z`)
+    #[arg(long, value_name = "X.Y")]
+    pub(crate) python_version: Option<String>,
+    /// The platform to read it for
+    #[arg(long, value_name = "PLATFORM")]
+    pub(crate) platform: Option<String>,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// `reana-lock compile`
+#[derive(Debug, Args, Default)]
+pub(crate) struct CompileArgs {
+    /// Folders, manifest files, or components' names (`reana-server`, `r-server`, `CLUSTER` for all)
+    ///
+    /// Manifest files in one call make one lock; folders and names are components, each with its own. A folder
+    /// with a reana-lock.toml, or whose subfolders hold components, is a fleet. Without any: the current folder.
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: Vec<String>,
+    /// What comes out, and where to
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// What is resolved
+    #[command(flatten)]
+    pub(crate) resolve: ResolveArgs,
+    /// Where packages come from
+    #[command(flatten)]
+    pub(crate) index: IndexArgs,
+}
+
+/// What comes out, and where to.
+#[derive(Debug, Args, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Write the lock here (`-` is stdout)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output_file: Option<String>,
+    /// Show what would change, and write nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+    /// Write nothing; exit 1 when a lock is stale, and say why
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) check: bool,
+    /// Say why this version of a package, and who holds it back, by file and line
+    #[arg(long, value_name = "NAME")]
+    pub(crate) explain: Vec<String>,
+    /// How to answer on stdout
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// How to say who wants a package
+    #[arg(long, value_enum)]
+    pub(crate) annotation_style: Option<AnnotationStyle>,
+    /// Say who wants each package (default)
+    #[arg(long, overrides_with = "no_annotate", hide = true)]
+    pub(crate) annotate: bool,
+    /// Don't say who wants each package
+    #[arg(long)]
+    pub(crate) no_annotate: bool,
+    /// Write the header (default)
+    #[arg(long, overrides_with = "no_header", hide = true)]
+    pub(crate) header: bool,
+    /// Don't write the header
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// Leave `[extras]` out of the lock
+    #[arg(long, overrides_with = "no_strip_extras")]
+    pub(crate) strip_extras: bool,
+    /// Keep `[extras]` in the lock (default)
+    #[arg(long, overrides_with = "strip_extras")]
+    pub(crate) no_strip_extras: bool,
+    /// Write hashes (default)
+    #[arg(long, overrides_with = "no_generate_hashes")]
+    pub(crate) generate_hashes: bool,
+    /// Write no hashes
+    #[arg(long, overrides_with = "generate_hashes")]
+    pub(crate) no_generate_hashes: bool,
+    /// Hashes of all files of a version, of those that the targets can install, or of none
+    #[arg(long, value_enum)]
+    pub(crate) hashes: Option<Hashes>,
+    /// Pin setuptools and pip like the rest (default)
+    #[arg(long, overrides_with = "no_allow_unsafe")]
+    pub(crate) allow_unsafe: bool,
+    /// Leave setuptools and pip out, as pip-compile does
+    #[arg(long, overrides_with = "allow_unsafe")]
+    pub(crate) no_allow_unsafe: bool,
+    /// What counts as unsafe, instead of setuptools, pip and distribute
+    #[arg(long, value_name = "NAME")]
+    pub(crate) unsafe_package: Vec<String>,
+    /// Leave this package out of the lock
+    #[arg(long, value_name = "NAME")]
+    pub(crate) no_emit_package: Vec<String>,
+    /// Write the index's address into the lock
+    #[arg(long, overrides_with = "no_emit_index_url")]
+    pub(crate) emit_index_url: bool,
+    /// Don't write the index's address into the lock (default)
+    #[arg(long, overrides_with = "emit_index_url")]
+    pub(crate) no_emit_index_url: bool,
+}
+
+/// What is resolved.
+#[derive(Debug, Args, Default)]
+#[command(next_help_heading = "Resolution")]
+pub(crate) struct ResolveArgs {
+    /// Move everything to the newest versions, whatever the old lock says
+    #[arg(short = 'U', long)]
+    pub(crate) upgrade: bool,
+    /// Move this package alone (`name`, or `name==version`)
+    #[arg(short = 'P', long, value_name = "NAME[==V]")]
+    pub(crate) upgrade_package: Vec<String>,
+    /// Limit versions by this requirements file, without adding packages
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) constraint: Vec<String>,
+    /// Replace whatever anybody requires of the packages in this file
+    #[arg(long = "override", value_name = "FILE")]
+    pub(crate) overrides: Vec<String>,
+    /// Lock these extras of the manifest too
+    #[arg(long, value_name = "EXTRA", value_delimiter = ',')]
+    pub(crate) extra: Vec<String>,
+    /// Lock all extras of the manifest
+    #[arg(long, conflicts_with = "extra")]
+    pub(crate) all_extras: bool,
+    /// Accept pre-releases of all packages
+    #[arg(long)]
+    pub(crate) pre: bool,
+    /// Which versions to prefer
+    #[arg(long, value_enum)]
+    pub(crate) resolution: Option<Resolution>,
+    /// The Python to lock for (`X.Y` or `X.Y.Z`); repeat for several targets
+    #[arg(long, value_name = "X.Y")]
+    pub(crate) python_version: Vec<String>,
+    /// The platform to lock for (`linux/amd64`, `linux/arm64`); repeat for several targets
+    #[arg(long, value_name = "PLATFORM")]
+    pub(crate) platform: Vec<String>,
+    /// Don't use wheels of these packages (`:all:`, `:none:`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) no_binary: Vec<String>,
+    /// Use only wheels of these packages (`:all:`, `:none:`)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only_binary: Vec<String>,
+    /// Build this package (`:all:` for any) when its metadata can't be read otherwise: runs its code
+    #[arg(long, value_name = "NAME", conflicts_with = "no_build")]
+    pub(crate) allow_build: Vec<String>,
+    /// Build nothing (default)
+    #[arg(long)]
+    pub(crate) no_build: bool,
+    /// Pass over versions of this package (`:all:` for any) whose metadata can't be read without a build
+    #[arg(long, value_name = "NAME")]
+    pub(crate) skip_unreadable: Vec<String>,
+}
+
+/// Where packages come from.
+#[derive(Debug, Args, Default)]
+#[command(next_help_heading = "Index")]
+pub(crate) struct IndexArgs {
+    /// The package index
+    #[arg(short, long, value_name = "URL")]
+    pub(crate) index_url: Option<String>,
+    /// Further indexes, asked before the main one; the first that knows a name owns it
+    #[arg(long, value_name = "URL")]
+    pub(crate) extra_index_url: Vec<String>,
+    /// A folder or page with files
+    #[arg(short, long, value_name = "PATH|URL")]
+    pub(crate) find_links: Vec<String>,
+    /// Ask no index, only --find-links
+    #[arg(long)]
+    pub(crate) no_index: bool,
+    /// Don't see what was uploaded after this moment (`2026-11-30`, `2026-11-30T12:00:00Z`)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) exclude_newer: Option<String>,
+    /// What to do with files without an upload time under --exclude-newer
+    #[arg(long, value_enum)]
+    pub(crate) undated: Option<Undated>,
+    /// Use only what the cache has
+    #[arg(long, conflicts_with = "refresh")]
+    pub(crate) offline: bool,
+    /// Ask the index again, whatever the cache has
+    #[arg(long)]
+    pub(crate) refresh: bool,
+    /// Neither read nor keep a cache
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// Where the cache is
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// Read metadata only from whole files that a hash covers
+    #[arg(long)]
+    pub(crate) verify_metadata: bool,
+}
+
+/// How to say who wants a package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AnnotationStyle {
+    /// One line each
+    Split,
+    /// On the package's line
+    Line,
+}
+
+/// Which files' hashes are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Hashes {
+    /// Of all files of a version
+    #[default]
+    All,
+    /// Of the files that the targets can install
+    Target,
+    /// None
+    None,
+}
+
+/// Which versions to prefer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Resolution {
+    /// The newest
+    #[default]
+    Highest,
+    /// The oldest
+    Lowest,
+    /// The oldest of what the manifests name, the newest of the rest
+    LowestDirect,
+}
+
+/// What to do with files without an upload time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Undated {
+    /// Stop
+    #[default]
+    Refuse,
+    /// Take them as old enough
+    Allow,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn definitions_are_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,261 @@
+//! `reana-lock compile`: locks components, or requirements files.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reana_model::PackageName;
+
+use crate::args::{CompileArgs, Format};
+use crate::doors::env::Env;
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::fleet::{self, Plan};
+use crate::journal;
+use crate::lock::catalog::{Builds, RunCatalog};
+use crate::lock::prepare::{self, Prepared};
+use crate::lock::report;
+use crate::lock::solve::{self, Locked};
+use crate::settings::{self, Places};
+use crate::ui::Ui;
+
+/// Locks what the arguments name.
+pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
+    let explain: Vec<PackageName> = settings::names("--explain", &args.output.explain)?.into_iter().collect();
+    let plan = fleet::discover(&args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
+    check_usage(args, &plan)?;
+    for note in &plan.notes {
+        ui.detail(&note.to_string());
+    }
+    mend(&plan, ui)?;
+    let prepared = prepare::all(&plan, args, env)?;
+    for note in prepared.iter().flat_map(|prepared| &prepared.notes) {
+        ui.note(note);
+    }
+    let jobs = jobs(prepared, args, &plan, env, ui)?;
+    ui.start_progress();
+    let results = solve_all(&jobs, &explain, ui);
+    ui.end_progress();
+    let locked = all_or_worst(&jobs, results, ui)?;
+    finish(args, &plan, &locked, ui)
+}
+
+/// What clap can't know: options that make no sense for several locks, or together.
+fn check_usage(args: &CompileArgs, plan: &Plan) -> Result<(), Failure> {
+    if args.output.output_file.is_some() && plan.units.len() > 1 {
+        let names: Vec<&str> = plan.units.iter().map(|unit| unit.name.as_str()).collect();
+        return Err(Failure::input(format!(
+            "--output-file is for one lock, and there are {}: {}",
+            names.len(),
+            names.join(", ")
+        )));
+    }
+    let without_name = plan.units.iter().any(|unit| unit.lock.is_none());
+    if without_name && args.output.output_file.is_none() {
+        return Err(Failure::input("--output-file is required if two or more input files are given"));
+    }
+    let no_pip_names = args.output.format == Format::Github && !args.output.check;
+    if no_pip_names {
+        return Err(Failure::input("--format github is for --check"));
+    }
+    Ok(())
+}
+
+/// Finishes or takes back what a killed run left.
+fn mend(plan: &Plan, ui: &Ui) -> Result<(), Failure> {
+    let recovered =
+        journal::recover(&plan.journal_folder()).map_err(|error| Failure::from_journal(&error))?;
+    if let Some(recovered) = recovered {
+        ui.warn(&recovered.to_string());
+    }
+    Ok(())
+}
+
+/// A lock to make, with the catalog that it is solved over.
+struct Job {
+    prepared: Prepared,
+    catalog: Arc<RunCatalog>,
+}
+
+/// Gives every lock its catalog: one for all whose packages come from the same places.
+fn jobs(
+    prepared: Vec<Prepared>,
+    args: &CompileArgs,
+    plan: &Plan,
+    env: &Env,
+    ui: &Ui,
+) -> Result<Vec<Job>, Failure> {
+    let mut catalogs: Vec<(Places, Arc<RunCatalog>)> = Vec::new();
+    let mut jobs = Vec::new();
+    for prepared in prepared {
+        let known = catalogs.iter().find(|(places, _)| *places == prepared.places);
+        let catalog = if let Some((_, catalog)) = known {
+            Arc::clone(catalog)
+        } else {
+            ui.detail(&prepared.places.describe());
+            let settings = prepared.places.client(&args.index, &plan.config, env)?;
+            let client = reana_index::Client::new(settings).map_err(|error| Failure::from_index(&error))?;
+            let builds = Builds {
+                allowed: settings::name_policy("--allow-build", &args.resolve.allow_build)?,
+                path: env.path.clone().unwrap_or_default(),
+                index_url: prepared.places.main_index().map(str::to_owned),
+                done: Mutex::default(),
+            };
+            let catalog = Arc::new(RunCatalog::new(client, builds));
+            catalogs.push((prepared.places.clone(), Arc::clone(&catalog)));
+            catalog
+        };
+        catalog.client().expect(&prepared.names());
+        jobs.push(Job { prepared, catalog });
+    }
+    Ok(jobs)
+}
+
+/// Solves all locks, a thread each up to twice the processors: they wait for the network most of the time.
+fn solve_all(jobs: &[Job], explain: &[PackageName], ui: &Ui) -> Vec<Result<Locked, Failure>> {
+    let threads = std::thread::available_parallelism().map_or(4, NonZero::get) * 2;
+    let next = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<Locked, Failure>>>> =
+        jobs.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, 8).min(jobs.len()) {
+            scope.spawn(|| {
+                while let Some((job, slot)) = take(jobs, &results, &next) {
+                    let solved = solve::lock(&job.prepared, &job.catalog, explain);
+                    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(solved);
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        if ui.shows_progress() {
+            show_progress(jobs, &done, ui);
+        }
+    });
+    let lost = || Err(Failure::internal("a lock was not made"));
+    results
+        .into_iter()
+        .map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(lost))
+        .collect()
+}
+
+type Slot = Mutex<Option<Result<Locked, Failure>>>;
+
+fn take<'j>(jobs: &'j [Job], results: &'j [Slot], next: &AtomicUsize) -> Option<(&'j Job, &'j Slot)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    jobs.get(at).zip(results.get(at))
+}
+
+fn show_progress(jobs: &[Job], done: &AtomicUsize, ui: &Ui) {
+    loop {
+        let finished = done.load(Ordering::Relaxed);
+        if finished >= jobs.len() {
+            return;
+        }
+        let fetched = jobs.first().map(|job| job.catalog.client().progress());
+        let fetched = fetched.map_or(0, |progress| progress.requests_done);
+        ui.progress(format!("locked {finished} of {}, {fetched} answers of the index", jobs.len()));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// All locks, or the worst failure after the others were told: a fleet's locks are written all or none.
+fn all_or_worst<'j>(
+    jobs: &'j [Job],
+    results: Vec<Result<Locked, Failure>>,
+    ui: &Ui,
+) -> Result<Vec<(&'j Prepared, Locked)>, Failure> {
+    let mut locked = Vec::new();
+    let mut failures = Vec::new();
+    for (job, result) in jobs.iter().zip(results) {
+        match result {
+            Ok(made) => locked.push((&job.prepared, made)),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    failures.sort_by_key(|failure| failure.exit);
+    let Some(mut worst) = failures.pop() else { return Ok(locked) };
+    for failure in failures {
+        ui.error(&failure.message, &failure.hints);
+    }
+    if jobs.len() > 1 {
+        worst = worst.hint("no lock was written: a fleet's locks are written all or none");
+    }
+    Err(worst)
+}
+
+/// Tells, and writes or shows.
+fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &Ui) -> Result<Exit, Failure> {
+    let output = &args.output;
+    for (prepared, made) in locked {
+        let prefix = if locked.len() > 1 { format!("{}: ", prepared.name) } else { String::new() };
+        made.notes.iter().for_each(|note| ui.note(&format!("{prefix}{note}")));
+        ui.detail(&format!("{prefix}{}", report::grades(made)));
+        made.warnings.iter().for_each(|warning| ui.warn(&format!("{prefix}{warning}")));
+    }
+    let stale: Vec<Vec<String>> =
+        locked.iter().map(|(prepared, made)| solve::stale(prepared, made)).collect();
+    if output.format == Format::Json {
+        let each =
+            locked.iter().zip(&stale).map(|((prepared, made), stale)| report::json(prepared, made, stale));
+        let all = serde_json::json!({ "locks": each.collect::<Vec<_>>() });
+        ui.data(&format!("{all:#}\n"));
+    } else {
+        for why in locked.iter().flat_map(|(_, made)| &made.why) {
+            ui.data(&report::explanation(why));
+        }
+    }
+    if output.check {
+        return Ok(check(output.format, locked, &stale, ui));
+    }
+    for (prepared, made) in locked {
+        if output.dry_run && output.format == Format::Text {
+            let old = prepared.old_text.as_deref().unwrap_or_default();
+            ui.data(&reana_lockfile::unified(old, &made.text, &prepared.lock_shown, &prepared.lock_shown));
+        }
+        ui.say(&report::summary(prepared, made));
+    }
+    if output.dry_run {
+        ui.say("Dry run: nothing is written.");
+    } else if output.explain.is_empty() {
+        write(plan, locked, ui)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn write(plan: &Plan, locked: &[(&Prepared, Locked)], ui: &Ui) -> Result<(), Failure> {
+    let mut changes: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for (prepared, made) in locked {
+        match &prepared.lock {
+            None => ui.data(&made.text),
+            Some(_) if prepared.old_text.as_deref() == Some(made.text.as_str()) => {}
+            Some(path) => changes.push((path.clone(), made.text.clone().into_bytes())),
+        }
+    }
+    journal::commit(&changes, &plan.journal_folder()).map_err(|error| Failure::from_journal(&error))
+}
+
+fn check(format: Format, locked: &[(&Prepared, Locked)], stale: &[Vec<String>], ui: &Ui) -> Exit {
+    let mut exit = Exit::Done;
+    for ((prepared, made), reasons) in locked.iter().zip(stale) {
+        if reasons.is_empty() {
+            ui.say(&report::summary(prepared, made));
+            continue;
+        }
+        exit = Exit::Wanting;
+        match format {
+            Format::Text => {
+                ui.data(&format!("{} is stale:\n", prepared.lock_shown));
+                reasons.iter().for_each(|reason| ui.data(&format!("  {reason}\n")));
+            }
+            Format::Github => {
+                let text = reasons.join("%0A");
+                ui.data(&format!("::error file={},title=stale lock::{text}\n", prepared.lock_shown));
+            }
+            Format::Json => {}
+        }
+    }
+    exit
+}

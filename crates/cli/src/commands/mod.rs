@@ -1,0 +1,6 @@
+//! The commands, one file each: `compile` locks, `metadata` shows what a manifest declares, `generate` writes
+//! what is made from the definitions (completions, manual page, documents).
+
+pub(crate) mod compile;
+pub(crate) mod generate;
+pub(crate) mod metadata;

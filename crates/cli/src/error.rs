@@ -1,0 +1,199 @@
+//! Library errors become words, hints and an exit code here, and only here.
+
+use std::sync::Arc;
+
+use reana_index::{Error, FetchError};
+use reana_manifest::{Problem, ProblemKind};
+use reana_model::PackageName;
+use reana_resolver::SolveError;
+
+use crate::doors::disk::DiskError;
+use crate::exit::Exit;
+use crate::fleet::FleetError;
+use crate::journal::JournalError;
+use crate::lock::catalog::FolderError;
+
+/// Why a run failed, as the user reads it.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The exit code.
+    pub(crate) exit: Exit,
+    /// What happened, where and why.
+    pub(crate) message: String,
+    /// What to do about it.
+    pub(crate) hints: Vec<String>,
+}
+
+impl Failure {
+    /// Wrong usage or bad input.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Input, message: message.into(), hints: Vec::new() }
+    }
+
+    /// An answer could not be had.
+    pub(crate) fn no_answer(message: impl Into<String>) -> Self {
+        Self { exit: Exit::NoAnswer, message: message.into(), hints: Vec::new() }
+    }
+
+    /// A fault of reana-lock itself.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Internal, message: message.into(), hints: Vec::new() }
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+impl Failure {
+    /// The index client's errors.
+    pub(crate) fn from_index(error: &reana_index::Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Fetch { kind, .. } => Self { exit: exit_of(kind), message, hints: hint_of(kind) },
+            Error::Undated { .. } => Self::no_answer(message)
+                .hint("`--undated allow` takes files without an upload time as old enough"),
+            Error::Unreadable { .. } => Self::no_answer(message)
+                .hint("only a build can tell: name the package in `--allow-build NAME`, which runs its code"),
+            Error::Invalid { .. } | Error::Setup { .. } => Self::input(message),
+            Error::Internal(_) => Self::internal(message),
+        }
+    }
+
+    /// The resolver's errors. A catalog's errors come back as what they were.
+    pub(crate) fn from_solve(error: &SolveError) -> Self {
+        let message = error.to_string();
+        match error {
+            SolveError::NoSolution(_) | SolveError::Limit { .. } => Self::no_solution(message),
+            SolveError::UnknownPackage { .. } => Self::no_solution(message)
+                .hint("is the name spelled right, and is `--index-url` or `--extra-index-url` the index that has it?"),
+            SolveError::NoUsableFile { .. } => Self::no_solution(message)
+                .hint("choose another target (`--python-version`, `--platform`), or loosen the bounds"),
+            SolveError::Unreadable { name, .. } => Self::no_answer(message)
+                .hint(format!(
+                    "`--allow-build {name}` builds it, which runs its code; `--skip-unreadable {name}` passes over \
+                     such versions"
+                )),
+            SolveError::Catalog { name, source } => Self::from_catalog(name, source.as_ref()),
+        }
+    }
+
+    fn from_catalog(name: &PackageName, source: &(dyn std::error::Error + Send + Sync + 'static)) -> Self {
+        let mut failure = if let Some(error) = source.downcast_ref::<Arc<Error>>() {
+            Self::from_index(error)
+        } else if let Some(error) = source.downcast_ref::<FolderError>() {
+            Self::input(error.to_string())
+        } else {
+            Self::no_answer(source.to_string())
+        };
+        failure.message = format!("{name} could not be looked up: {}", failure.message);
+        failure
+    }
+
+    /// Nothing satisfies everything.
+    pub(crate) fn no_solution(message: String) -> Self {
+        Self { exit: Exit::NoSolution, message, hints: Vec::new() }
+    }
+}
+
+/// Bytes that are not what was promised, and addresses that are none, are bad input; the rest is no answer.
+fn exit_of(kind: &FetchError) -> Exit {
+    match kind {
+        FetchError::Address { .. } => Exit::Input,
+        FetchError::Hash { .. }
+        | FetchError::Status { .. }
+        | FetchError::Timeout
+        | FetchError::Connect { .. }
+        | FetchError::Truncated { .. }
+        | FetchError::TooLarge { .. }
+        | FetchError::NotAnIndexPage { .. }
+        | FetchError::ApiVersion(_)
+        | FetchError::Offline
+        | FetchError::NotFound
+        | FetchError::File { .. }
+        | FetchError::Http { .. } => Exit::NoAnswer,
+    }
+}
+
+fn hint_of(kind: &FetchError) -> Vec<String> {
+    let hint = match kind {
+        FetchError::Status { code: 401 | 403 } => {
+            "give credentials in netrc or in the index's URL; an index that refuses is never passed over"
+        }
+        FetchError::Hash { .. } => {
+            "the file was altered on its way or at its place: don't use it before you know why"
+        }
+        FetchError::Offline => "run once without `--offline`, so that the cache has it",
+        FetchError::NotAnIndexPage { .. } => "is this the address of an index (it often ends in `/simple/`)?",
+        FetchError::Connect { .. } | FetchError::Timeout => "is the network up, and is a proxy needed?",
+        FetchError::Status { .. }
+        | FetchError::Truncated { .. }
+        | FetchError::TooLarge { .. }
+        | FetchError::ApiVersion(_)
+        | FetchError::NotFound
+        | FetchError::Address { .. }
+        | FetchError::File { .. }
+        | FetchError::Http { .. } => return Vec::new(),
+    };
+    vec![hint.to_owned()]
+}
+
+impl Failure {
+    /// Errors of finding what is to be locked.
+    pub(crate) fn from_fleet(error: &FleetError) -> Self {
+        let failure = Self::input(error.to_string());
+        match error {
+            FleetError::NothingToLock { seen, .. } if !seen.is_empty() => failure
+                .hint("name the folder itself to lock it, or list it under `components` in reana-lock.toml"),
+            FleetError::TwoFleets { .. } => failure.hint("run once for each"),
+            FleetError::NoSuch { .. }
+            | FleetError::NotAFile { .. }
+            | FleetError::UnknownName { .. }
+            | FleetError::Ambiguous { .. }
+            | FleetError::Mixed { .. }
+            | FleetError::NothingToLock { .. }
+            | FleetError::NoFleet { .. }
+            | FleetError::Listed { .. }
+            | FleetError::SourceAbsent { .. }
+            | FleetError::Config(_)
+            | FleetError::Disk(_) => failure,
+        }
+    }
+
+    /// Errors of the file system: what was named is not there, or may not be used.
+    pub(crate) fn from_disk(error: &DiskError) -> Self {
+        Self::input(error.to_string())
+    }
+
+    /// Errors of writing several files together.
+    pub(crate) fn from_journal(error: &JournalError) -> Self {
+        let failure = Self::input(format!("the locks could not be written: {error}"));
+        match error {
+            JournalError::Disk(_) | JournalError::Outside { .. } | JournalError::Twice { .. } => {
+                failure.hint("nothing was changed")
+            }
+            JournalError::Stopped { .. } => failure.hint("the next run takes back what was written"),
+            JournalError::Busy { .. } => failure.hint("wait for the other run, then try again"),
+            JournalError::Damaged { .. } => {
+                failure.hint("look whether the locks are whole (`git diff`), then remove the journal")
+            }
+        }
+    }
+
+    /// What is wrong with manifests; notes among it are left out.
+    pub(crate) fn from_problems(problems: &[Problem]) -> Self {
+        let lines: Vec<String> =
+            problems.iter().filter(|problem| !problem.is_note()).map(ToString::to_string).collect();
+        let failure = Self::input(lines.join("\n"));
+        let is_unknown = problems.iter().any(|problem| matches!(problem.kind, ProblemKind::Unknown(_)));
+        if is_unknown {
+            return failure.hint(
+                "a setup.py is read, never run: write what it computes as plain values, or declare the project in \
+                 pyproject.toml",
+            );
+        }
+        failure
+    }
+}

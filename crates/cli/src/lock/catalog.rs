@@ -1,0 +1,222 @@
+//! The catalog that the resolver sees: the index client, the folders that requirements name, and the builds that
+//! the user allowed. One catalog serves all components of a run.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reana_index::Client;
+use reana_manifest::Extras;
+use reana_model::metadata::{Grade, Metadata};
+use reana_model::requirement::{Direct, parse_specifiers_mended};
+use reana_model::{DistFile, Listing, Origin, PackageName, Requirement, Target, Version};
+use reana_resolver::{Catalog, CatalogError, DirectAnswer, MetadataAnswer, NamePolicy};
+
+use crate::doors::disk::Project;
+use crate::doors::python::{self, BuildError, BuiltMetadata};
+
+/// The catalog of one run.
+pub(crate) struct RunCatalog {
+    client: Client,
+    builds: Builds,
+}
+
+/// Which sdists may be built, with what.
+pub(crate) struct Builds {
+    /// The packages that the user named.
+    pub(crate) allowed: NamePolicy,
+    /// The value of PATH, to find a Python of the target's version in.
+    pub(crate) path: OsString,
+    /// Where build requirements come from; `None` leaves it to pip.
+    pub(crate) index_url: Option<String>,
+    /// What was built, by file name and Python: a build is slow, and several components may need the same.
+    pub(crate) done: Mutex<HashMap<(String, Target), Built>>,
+}
+
+/// What a build gave, or why it gave nothing.
+type Built = Result<Arc<Metadata>, String>;
+
+/// Why a folder that is required can't be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FolderError {
+    /// Its manifest can't be read.
+    #[error("{0}")]
+    Manifest(String),
+    /// It is another package than the one asked for.
+    #[error("{folder} holds {found}, not {wanted}")]
+    OtherName {
+        /// The folder.
+        folder: String,
+        /// What it holds.
+        found: String,
+        /// What was asked for.
+        wanted: PackageName,
+    },
+    /// A kind of address that can't be locked.
+    #[error(
+        "`{0}` can't be locked: repositories have no sha256; release the package, or give an archive's URL"
+    )]
+    Repository(String),
+}
+
+impl RunCatalog {
+    /// A catalog over a client.
+    pub(crate) fn new(client: Client, builds: Builds) -> Self {
+        Self { client, builds }
+    }
+
+    /// The client, for hashes and progress.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    fn build(&self, file: &DistFile, target: &Target) -> Result<Arc<Metadata>, CatalogError> {
+        let key = (file.name.file().to_owned(), *target);
+        // Held during the build: a second component that needs the same waits for it.
+        let mut done = self.builds.done.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = done.get(&key) {
+            return known.clone().map_err(CatalogError::from);
+        }
+        let built = self.build_now(file, target).map_err(|error| error.to_string());
+        done.insert(key, built.clone());
+        built.map_err(CatalogError::from)
+    }
+
+    fn build_now(&self, file: &DistFile, target: &Target) -> Result<Arc<Metadata>, CatalogError> {
+        let bytes = self.client.download(file)?;
+        let folder = tempfile::tempdir().map_err(BuildError::Io)?;
+        let archive = folder.path().join(file.name.file());
+        crate::doors::disk::write(&archive, &bytes)?;
+        let index = self.builds.index_url.as_deref();
+        let built = python::build_metadata(target.python, &self.builds.path, &archive, index)?;
+        Ok(Arc::new(metadata_of(&built, file.name.file())?))
+    }
+}
+
+/// Turns what a build said into metadata.
+fn metadata_of(built: &BuiltMetadata, file: &str) -> Result<Metadata, CatalogError> {
+    let origin = Origin::whole(file);
+    let requires: Result<Vec<Requirement>, _> =
+        built.requires_dist.iter().map(|text| Requirement::parse_mended(text, origin.clone())).collect();
+    Ok(Metadata {
+        name: PackageName::new(built.name.clone())?,
+        version: built.version.parse::<Version>()?,
+        requires_dist: requires?,
+        requires_python: built.requires_python.as_deref().map(parse_specifiers_mended).transpose()?,
+        provides_extra: built.provides_extra.iter().filter_map(|extra| extra.parse().ok()).collect(),
+        grade: Grade::Built,
+    })
+}
+
+impl Catalog for RunCatalog {
+    fn listing(&self, name: &PackageName) -> Result<Arc<dyn Listing>, CatalogError> {
+        Ok(self.client.listing(name)?)
+    }
+
+    fn metadata(
+        &self,
+        name: &PackageName,
+        file: &DistFile,
+        target: &Target,
+    ) -> Result<MetadataAnswer, CatalogError> {
+        Ok(match self.client.metadata(name, file, target)? {
+            reana_index::MetadataAnswer::Known(metadata) => MetadataAnswer::Known(metadata),
+            reana_index::MetadataAnswer::Invalid { reason } => MetadataAnswer::Invalid { reason },
+            reana_index::MetadataAnswer::Unreadable { reason } if !self.builds.allowed.applies(name) => {
+                MetadataAnswer::Unreadable { reason }
+            }
+            reana_index::MetadataAnswer::Unreadable { .. } => {
+                MetadataAnswer::Known(self.build(file, target)?)
+            }
+        })
+    }
+
+    fn direct(
+        &self,
+        direct: &Direct,
+        name: &PackageName,
+        target: &Target,
+    ) -> Result<DirectAnswer, CatalogError> {
+        if is_repository(&direct.url) {
+            return Err(Box::new(FolderError::Repository(direct.given.clone())));
+        }
+        if let Some(folder) = folder_of(&direct.url) {
+            let metadata = folder_metadata(&folder, &direct.given, target)?;
+            if metadata.name != *name {
+                let found = metadata.name.to_string();
+                let (folder, wanted) = (direct.given.clone(), name.clone());
+                return Err(Box::new(FolderError::OtherName { folder, found, wanted }));
+            }
+            return Ok(DirectAnswer {
+                version: metadata.version.clone(),
+                metadata: Arc::new(metadata),
+                sha256: None,
+            });
+        }
+        let answer = self.client.direct(&direct.url, Some(name), target)?;
+        Ok(DirectAnswer { version: answer.version, metadata: answer.metadata, sha256: answer.sha256 })
+    }
+
+    fn expect(&self, names: &[PackageName]) {
+        self.client.expect(names);
+    }
+}
+
+/// Whether an address is that of a version-control repository (`git+https:`).
+pub(crate) fn is_repository(url: &str) -> bool {
+    url.split_once(':').is_some_and(|(scheme, _)| scheme.contains('+') || scheme == "git" || scheme == "ssh")
+}
+
+/// The folder that a `file:` address leads to, if it leads to one.
+pub(crate) fn folder_of(url: &str) -> Option<PathBuf> {
+    let parsed = url::Url::parse(url).ok().filter(|parsed| parsed.scheme() == "file")?;
+    let path = parsed.to_file_path().ok()?;
+    matches!(crate::doors::disk::entry(&path), crate::doors::disk::Entry::Folder).then_some(path)
+}
+
+/// What the project in a folder says of itself.
+pub(crate) fn folder_metadata(
+    folder: &std::path::Path,
+    given: &str,
+    target: &Target,
+) -> Result<Metadata, CatalogError> {
+    let fail = |problem: String| Box::new(FolderError::Manifest(problem)) as CatalogError;
+    let project = Project::open(folder)?;
+    let declared =
+        reana_manifest::read_project(&project, given, target).map_err(|error| fail(error.to_string()))?;
+    let name = declared.name.clone().map_err(|unknown| fail(unknown.to_string()))?;
+    let name = name.ok_or_else(|| fail(format!("{given}: the manifest names no package")))?;
+    let version = declared.version.clone().ok().flatten();
+    // A version that the manifest leaves to a tool decides nothing here: there is one candidate alone.
+    let version = version.and_then(|text| text.value.parse().ok()).unwrap_or_else(|| Version::new([0_u64]));
+    let requires = declared.requirements(&Extras::None);
+    let mut requires_dist = requires.map_err(|problems| fail(joined(&problems)))?;
+    let extras = declared.extras_require.clone().map_err(|unknown| fail(unknown.to_string()))?;
+    let mut provides_extra = Vec::new();
+    for key in extras.keys() {
+        let bare = key.split(':').next().unwrap_or_default().trim();
+        let Ok(extra) = bare.parse::<reana_model::ExtraName>() else { continue };
+        let with = declared.requirements(&Extras::Named(vec![extra.clone()]));
+        let with = with.map_err(|problems| fail(joined(&problems)))?;
+        let only = pep508_rs::MarkerTree::expression(pep508_rs::MarkerExpression::Extra {
+            operator: pep508_rs::ExtraOperator::Equal,
+            name: pep508_rs::MarkerValueExtra::Extra(extra.clone()),
+        });
+        for mut requirement in with {
+            if !requires_dist.contains(&requirement) {
+                requirement.marker.and(only.clone());
+                requires_dist.push(requirement);
+            }
+        }
+        provides_extra.push(extra);
+    }
+    let requires_python = declared.python_requires.clone().ok().flatten();
+    let requires_python = requires_python.map(|text| parse_specifiers_mended(&text.value)).transpose()?;
+    let name = PackageName::new(name.value)?;
+    Ok(Metadata { name, version, requires_dist, requires_python, provides_extra, grade: Grade::Evaluated })
+}
+
+fn joined<T: std::fmt::Display>(problems: &[T]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,12 @@
+//! Making locks: what a component declares (`prepare`, with `declared`, `requirements`, `targets`, `command`), the catalog that it is solved over (`catalog`), the
+//! solution as text (`solve`, `pins`), and what is said about it (`report`).
+
+pub(crate) mod catalog;
+mod command;
+mod declared;
+pub(crate) mod pins;
+pub(crate) mod prepare;
+pub(crate) mod report;
+mod requirements;
+pub(crate) mod solve;
+mod targets;

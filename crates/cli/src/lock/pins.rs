@@ -1,0 +1,92 @@
+//! From a solution to the pins of a lock: reasons as annotations say them, and the hashes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use reana_index::Client;
+use reana_model::{PackageName, Pin, PinSource, Sha256, Via};
+use reana_resolver::{MergedPin, RequiredBy};
+
+use crate::args::Hashes;
+use crate::error::Failure;
+
+/// What annotations call the files that requirements come from: by the file's name in origins.
+pub(crate) type Sources = BTreeMap<Arc<str>, Via>;
+
+/// The only files that requirements files allow of some packages (`--hash`).
+pub(crate) type Allowed = BTreeMap<PackageName, BTreeSet<Sha256>>;
+
+/// Turns the pins of a solution into those of a lock. Hashes that the index doesn't give are computed.
+pub(crate) fn pins_of(
+    merged: &[MergedPin],
+    sources: &Sources,
+    hashes: Hashes,
+    allowed: &Allowed,
+    client: &Client,
+) -> Result<Vec<Pin>, Failure> {
+    let mut pins = Vec::new();
+    for merged in merged {
+        let mut pin = pin_of(merged, sources, hashes, client)?;
+        if let Some(allowed) = allowed.get(&pin.name).filter(|_| hashes != Hashes::None) {
+            pin.hashes.retain(|hash| allowed.contains(hash));
+            if pin.hashes.is_empty() {
+                let what = format!(
+                    "no file of {} {} has a hash that a `--hash` of the manifest allows",
+                    pin.name, pin.version
+                );
+                return Err(Failure::no_solution(what)
+                    .hint("pin the version that the hashes are of, or take them out"));
+            }
+        }
+        pins.push(pin);
+    }
+    Ok(pins)
+}
+
+fn pin_of(merged: &MergedPin, sources: &Sources, hashes: Hashes, client: &Client) -> Result<Pin, Failure> {
+    let source = match (&merged.direct, &merged.arbitrary) {
+        (Some(choice), _) if choice.direct.editable => {
+            PinSource::Verbatim(format!("-e {}", choice.direct.given))
+        }
+        (Some(choice), _) if choice.direct.unnamed && !choice.direct.given.contains("://") => {
+            PinSource::Verbatim(choice.direct.given.clone())
+        }
+        (Some(choice), _) => PinSource::Url(choice.direct.url.clone()),
+        (None, Some(text)) => PinSource::Arbitrary(text.clone()),
+        (None, None) => PinSource::Index,
+    };
+    let via = merged.wanted_by.iter().filter_map(|reason| match &reason.by {
+        RequiredBy::Root(origin) | RequiredBy::Constraint(origin) => sources.get(&origin.file).cloned(),
+        RequiredBy::Package(name, _) if *name == merged.name => None,
+        RequiredBy::Package(name, _) => Some(Via::Package(name.clone())),
+    });
+    Ok(Pin {
+        name: merged.name.clone(),
+        extras: merged.extras.clone(),
+        version: merged.version.clone(),
+        source,
+        marker: merged.marker.clone(),
+        hashes: hashes_of(merged, hashes, client)?,
+        via: via.collect(),
+    })
+}
+
+fn hashes_of(merged: &MergedPin, hashes: Hashes, client: &Client) -> Result<BTreeSet<Sha256>, Failure> {
+    if let Some(choice) = &merged.direct {
+        return Ok(if hashes == Hashes::None {
+            BTreeSet::new()
+        } else {
+            choice.sha256.into_iter().collect()
+        });
+    }
+    let files = match hashes {
+        Hashes::All => &merged.files,
+        Hashes::Target => &merged.target_files,
+        Hashes::None => return Ok(BTreeSet::new()),
+    };
+    let hash = |file: &reana_model::DistFile| match file.sha256 {
+        Some(hash) => Ok(hash),
+        None => client.sha256(&merged.name, file).map_err(|error| Failure::from_index(&error)),
+    };
+    files.iter().map(hash).collect()
+}

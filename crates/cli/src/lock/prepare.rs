@@ -1,0 +1,284 @@
+//! From a unit of the plan to something that can be solved: the old lock, the manifests, the targets and the rules.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+
+use reana_lockfile::{EmittedOptions, Header, HeaderOut, Lock, Newline, Style};
+use reana_model::{Origin, PackageName, PythonVersion, Requirement, Target};
+use reana_resolver::{Preference, Request};
+
+use super::pins::{Allowed, Sources};
+use super::targets::{self, Choice};
+use super::{command, declared};
+use crate::args::{CompileArgs, Hashes};
+use crate::config::Config;
+use crate::doors::disk;
+use crate::doors::env::Env;
+use crate::error::Failure;
+use crate::fleet::{self, Plan, Unit, UnitKind};
+use crate::settings::{self, Places};
+
+/// A lock that can be made.
+pub(crate) struct Prepared {
+    /// What the component is called in messages; empty for files.
+    pub(crate) name: String,
+    /// Where the lock goes; `None` is stdout.
+    pub(crate) lock: Option<PathBuf>,
+    /// The lock as the user sees it.
+    pub(crate) lock_shown: String,
+    /// What was there.
+    pub(crate) old_text: Option<String>,
+    /// The same, understood.
+    pub(crate) old: Option<Lock>,
+    /// What is to be solved.
+    pub(crate) request: Request,
+    /// The packages that `-P` names.
+    pub(crate) moved: BTreeSet<PackageName>,
+    /// What annotations call the files that requirements come from.
+    pub(crate) sources: Sources,
+    /// The only files that requirements files allow of some packages.
+    pub(crate) allowed: Allowed,
+    /// How the lock is written.
+    pub(crate) style: Style,
+    /// Which hashes are written.
+    pub(crate) hashes: Hashes,
+    /// The lock's header.
+    pub(crate) header: HeaderOut,
+    /// The options that the lock repeats.
+    pub(crate) emitted: EmittedOptions,
+    /// Where packages come from.
+    pub(crate) places: Places,
+    /// What the user should know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Prepared {
+    /// The packages that are needed for certain or were needed last time, to ask for at once.
+    pub(crate) fn names(&self) -> Vec<PackageName> {
+        let requirements = self.request.roots.iter().filter(|root| root.direct().is_none());
+        let mut names: Vec<PackageName> = requirements.map(|root| root.name.clone()).collect();
+        let old = self.old.iter().flat_map(|old| &old.pins).filter(|pin| pin.version.is_some());
+        names.extend(old.map(|pin| pin.name.clone()));
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
+    }
+}
+
+/// What one unit is prepared from.
+pub(crate) struct Context<'a> {
+    /// What the user typed.
+    pub(crate) args: &'a CompileArgs,
+    /// What the fleet says.
+    pub(crate) config: &'a Config,
+    /// The environment.
+    pub(crate) env: &'a Env,
+    /// The unit.
+    pub(crate) unit: &'a Unit,
+    /// The folder beyond which what a lock's header names is not read.
+    pub(crate) root: &'a Path,
+    /// The folder that the lock is in, and that its paths are relative to.
+    pub(crate) lock_folder: PathBuf,
+}
+
+impl Context<'_> {
+    /// A path of the unit as the user sees it.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        if self.unit.shown.is_empty() { path.to_owned() } else { format!("{}/{path}", self.unit.shown) }
+    }
+}
+
+/// Prepares all units. All that is wrong with any of them is told at once.
+pub(crate) fn all(plan: &Plan, args: &CompileArgs, env: &Env) -> Result<Vec<Prepared>, Failure> {
+    let mut prepared = Vec::new();
+    let mut failures: Vec<Failure> = Vec::new();
+    for unit in &plan.units {
+        match one(plan, unit, args, env) {
+            Ok(ready) => prepared.push(ready),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let mut failures = failures.into_iter();
+    let Some(mut first) = failures.next() else { return Ok(prepared) };
+    for failure in failures {
+        first.message.push('\n');
+        first.message.push_str(&failure.message);
+        first.hints.extend(failure.hints);
+    }
+    first.hints.dedup();
+    Err(first)
+}
+
+fn one(plan: &Plan, unit: &Unit, args: &CompileArgs, env: &Env) -> Result<Prepared, Failure> {
+    let (lock, old_path) = lock_paths(unit, args, env)?;
+    let lock_folder = lock.as_deref().and_then(Path::parent).unwrap_or(&unit.folder).to_path_buf();
+    let root = plan.fleet_root.as_deref().unwrap_or(&unit.folder);
+    let context = Context { args, config: &plan.config, env, unit, root, lock_folder };
+    let lock_shown = match &lock {
+        None => "-".to_owned(),
+        Some(path) => crate::paths::relative(path, &env.cwd),
+    };
+    let old_text = match &old_path {
+        None => None,
+        Some(path) => read_old(path)?,
+    };
+    let old = old_text.as_deref().map(|text| reana_lockfile::parse(text, lock_shown.as_str()));
+    let mut notes = Vec::new();
+    for problem in old.iter().flat_map(|old| &old.problems) {
+        notes.push(format!("{problem}; that line is not kept"));
+    }
+    let header = old.as_ref().and_then(|old| old.header.as_ref());
+    let named = source_names(&context, header)?;
+    let choice = targets::choose(&context, header, &lock_shown)?;
+    let mut read = declared::read(&context, &named, header, &choice)?;
+    notes.append(&mut read.notes);
+    notes.extend(choice.notes.clone());
+
+    let newline = old_text.as_deref().and_then(Newline::of).or(read.newline).unwrap_or_default();
+    let style = settings::style(args, context.config, header, newline)?;
+    let hashes = settings::hashes(args, context.config);
+    let (moved, mut moved_to) = moved(args)?;
+    let mut constraints = std::mem::take(&mut read.constraints);
+    constraints.append(&mut moved_to);
+    let places = Places::of(&args.index, &read.indexes, context.config, &env.cwd)?;
+    let mut policy = settings::policy(args, context.config, read.pre)?;
+    read.add_format_controls(&mut policy)?;
+    let request = Request {
+        roots: std::mem::take(&mut read.roots),
+        constraints,
+        overrides: std::mem::take(&mut read.overrides),
+        targets: choice.targets.clone(),
+        preferences: preferences(old.as_ref(), args, &moved),
+        policy,
+        trace: false,
+    };
+    let emit_index = args.output.emit_index_url && !args.output.no_emit_index_url;
+    let emitted = places.emitted(&context.lock_folder, emit_index);
+    let header = header_out(&context, &choice, &named, &read, &style, hashes);
+    let name = if unit.kind == UnitKind::Component { unit.name.clone() } else { String::new() };
+    let declared::Read { sources, allowed, .. } = read;
+    Ok(Prepared {
+        name,
+        lock,
+        lock_shown,
+        old_text,
+        old,
+        request,
+        moved,
+        sources,
+        allowed,
+        style,
+        hashes,
+        header,
+        emitted,
+        places,
+        notes,
+    })
+}
+
+/// Where the lock goes, and where the old one is. On stdout, a component's old lock still counts: what is shown
+/// is what would be written.
+fn lock_paths(
+    unit: &Unit,
+    args: &CompileArgs,
+    env: &Env,
+) -> Result<(Option<PathBuf>, Option<PathBuf>), Failure> {
+    match args.output.output_file.as_deref() {
+        Some("-") if unit.kind == UnitKind::Component => Ok((None, unit.lock.clone())),
+        Some("-") => Ok((None, None)),
+        Some(file) => {
+            let path = crate::paths::tidy(&env.cwd.join(file));
+            if let UnitKind::Files(files) = &unit.kind
+                && files.iter().any(|source| crate::paths::tidy(&unit.folder.join(source)) == path)
+            {
+                return Err(Failure::input(format!(
+                    "input and output filenames must not be matched: {file}"
+                )));
+            }
+            Ok((Some(path.clone()), Some(path)))
+        }
+        None => Ok((unit.lock.clone(), unit.lock.clone())),
+    }
+}
+
+fn read_old(path: &Path) -> Result<Option<String>, Failure> {
+    let bytes = disk::read_if_there(path).map_err(|error| Failure::from_disk(&error))?;
+    let text = bytes.map(String::from_utf8).transpose();
+    text.map_err(|_| {
+        Failure::input(format!(
+            "{}: the old lock is not UTF-8 text; nothing is written over it",
+            path.display()
+        ))
+    })
+}
+
+/// The manifests, relative to the unit's folder or absolute.
+fn source_names(context: &Context<'_>, header: Option<&Header>) -> Result<Vec<String>, Failure> {
+    match &context.unit.kind {
+        UnitKind::Files(files) => Ok(files.iter().map(|file| file.to_string_lossy().into_owned()).collect()),
+        UnitKind::Component => {
+            let old = header.map(|header| header.sources.clone()).unwrap_or_default();
+            let unit = context.unit;
+            let named = fleet::sources(&unit.folder, &unit.settings.sources, &old);
+            named.map_err(|error| Failure::from_fleet(&error))
+        }
+    }
+}
+
+/// The packages that `-P` names, and the versions that it asks for as constraints.
+fn moved(args: &CompileArgs) -> Result<(BTreeSet<PackageName>, Vec<Requirement>), Failure> {
+    let mut names = BTreeSet::new();
+    let mut constraints = Vec::new();
+    for text in &args.resolve.upgrade_package {
+        let requirement = Requirement::parse(text, Origin::whole("--upgrade-package"));
+        let mut requirement =
+            requirement.map_err(|error| Failure::input(format!("--upgrade-package: {error}")))?;
+        requirement.extras.clear();
+        names.insert(requirement.name.clone());
+        if requirement.specifiers().is_some_and(|specifiers| !specifiers.is_empty()) {
+            constraints.push(requirement);
+        }
+    }
+    Ok((names, constraints))
+}
+
+/// The old pins that are kept where they fit.
+fn preferences(old: Option<&Lock>, args: &CompileArgs, moved: &BTreeSet<PackageName>) -> Vec<Preference> {
+    if args.resolve.upgrade {
+        return Vec::new();
+    }
+    let pins = old.iter().flat_map(|old| &old.pins).filter(|pin| !moved.contains(&pin.name));
+    let preference = |pin: &reana_lockfile::LockedPin| {
+        Some(Preference { name: pin.name.clone(), version: pin.version.clone()? })
+    };
+    pins.filter_map(preference).collect()
+}
+
+fn header_out(
+    context: &Context<'_>,
+    choice: &Choice,
+    named: &[String],
+    read: &declared::Read,
+    style: &Style,
+    hashes: Hashes,
+) -> HeaderOut {
+    let mut pythons: Vec<PythonVersion> = Vec::new();
+    for Target { python, .. } in &choice.targets {
+        if !pythons.contains(python) {
+            pythons.push(*python);
+        }
+    }
+    let command = command::canonical(context, choice, named, read, style, hashes);
+    HeaderOut { tool: "reana-lock".to_owned(), pythons, command }
+}
+
+/// Extras as options and settings give them.
+pub(crate) fn extras(given: &[String]) -> Result<Vec<reana_model::ExtraName>, Failure> {
+    let read = |extra: &String| reana_model::ExtraName::from_str(extra.trim());
+    given
+        .iter()
+        .map(read)
+        .collect::<Result<_, _>>()
+        .map_err(|error| Failure::input(format!("--extra: {error}")))
+}

@@ -1,0 +1,96 @@
+//! One lock: solved over the catalog, written as text, compared with what was there.
+
+use std::collections::BTreeSet;
+
+use reana_lockfile::{Change, Lock, LockContent};
+use reana_model::{PackageName, Pin};
+use reana_resolver::{MergedPin, SolveError, Why};
+
+use super::catalog::RunCatalog;
+use super::pins;
+use super::prepare::Prepared;
+use crate::error::Failure;
+
+/// A lock as it would be written, and what the run learned on the way.
+pub(crate) struct Locked {
+    /// The lock's text.
+    pub(crate) text: String,
+    /// Its pins.
+    pub(crate) pins: Vec<Pin>,
+    /// How its pins differ from the old lock's.
+    pub(crate) changes: Vec<Change>,
+    /// The same, as the solution has them: with how well each one's requirements are known.
+    pub(crate) merged: Vec<MergedPin>,
+    /// Answers to `--explain`.
+    pub(crate) why: Vec<Why>,
+    /// What the user should know.
+    pub(crate) notes: Vec<String>,
+    /// What pip will refuse.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Makes one lock.
+pub(crate) fn lock(
+    prepared: &Prepared,
+    catalog: &RunCatalog,
+    explain: &[PackageName],
+) -> Result<Locked, Failure> {
+    let resolution =
+        reana_resolver::solve(catalog, &prepared.request).map_err(|error| failure(prepared, &error))?;
+    let merged = resolution.merged();
+    let pins =
+        pins::pins_of(&merged, &prepared.sources, prepared.hashes, &prepared.allowed, catalog.client())?;
+    let content = LockContent {
+        header: Some(prepared.header.clone()),
+        notes: Vec::new(),
+        options: prepared.emitted.clone(),
+        pins: &pins,
+    };
+    let text = reana_lockfile::render(&content, &prepared.style);
+    let warnings =
+        reana_lockfile::warnings(&content, &prepared.style).iter().map(ToString::to_string).collect();
+    let new = reana_lockfile::parse(&text, prepared.lock_shown.as_str());
+    let nothing = reana_lockfile::parse("", prepared.lock_shown.as_str());
+    let changes = reana_lockfile::diff(prepared.old.as_ref().unwrap_or(&nothing), &new);
+    let mut notes: Vec<String> = resolution.notes.iter().map(ToString::to_string).collect();
+    notes.extend(absent(prepared, &pins));
+    let mut why = Vec::new();
+    for name in explain {
+        let found = reana_resolver::explain_why(catalog, &prepared.request, &resolution, name);
+        why.extend(found.map_err(|error| failure(prepared, &error))?);
+    }
+    Ok(Locked { text, pins, changes, merged, why, notes, warnings })
+}
+
+/// A failure, with the component that it befell.
+fn failure(prepared: &Prepared, error: &SolveError) -> Failure {
+    let mut failure = Failure::from_solve(error);
+    if !prepared.name.is_empty() {
+        failure.message = format!("{}: {}", prepared.name, failure.message);
+    }
+    failure
+}
+
+/// Packages that were to be moved and that nothing requires.
+fn absent(prepared: &Prepared, pins: &[Pin]) -> Vec<String> {
+    let there: BTreeSet<&PackageName> = pins.iter().map(|pin| &pin.name).collect();
+    let absent = prepared.moved.iter().filter(|name| !there.contains(name));
+    absent.map(|name| format!("nothing requires {name}, so `-P {name}` changes nothing")).collect()
+}
+
+/// Whether a lock is what it would be if it were made now, and if not, why not.
+pub(crate) fn stale(prepared: &Prepared, locked: &Locked) -> Vec<String> {
+    let Some(old) = &prepared.old_text else {
+        return vec!["there is no lock".to_owned()];
+    };
+    if *old == locked.text {
+        return Vec::new();
+    }
+    let mut reasons: Vec<String> = locked.changes.iter().map(super::report::change).collect();
+    let problems = prepared.old.iter().flat_map(|old: &Lock| &old.problems);
+    reasons.extend(problems.map(ToString::to_string));
+    if reasons.is_empty() {
+        reasons.push("header, options or layout differ".to_owned());
+    }
+    reasons
+}
