@@ -289,3 +289,20 @@ fn passwords_are_not_written() {
     check("https://h/a@b", "https://h/a@b");
     check("./wheels", "./wheels");
 }
+
+#[test]
+fn one_package_may_have_several_pins() {
+    let with = |version: &str, marker: &str| {
+        let mut pin = pin("numpy", version);
+        pin.marker = marker.parse().expect("a marker");
+        pin
+    };
+    let pins =
+        [with("2.0", "python_version >= '3.9'"), with("1.24.4", "python_version < '3.9'"), pin("abc", "1")];
+    let style = Style { header: false, ..Style::default() };
+    check(&pins, &style, &expect![[r#"
+        abc==1
+        numpy==1.24.4 ; python_version < "3.9"
+        numpy==2.0 ; python_version >= "3.9"
+    "#]]);
+}

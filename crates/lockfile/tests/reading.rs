@@ -2,6 +2,7 @@
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
+use reana_lockfile::marker_text;
 use reana_lockfile::{
     AnnotationStyle, Change, ChangeKind, EmittedOptions, Lock, LockContent, Newline, Step, Style, diff,
     parse, render, unified,
@@ -243,7 +244,51 @@ fn text_of(pins: &[Pin], style: &Style) -> String {
     render(&content, style)
 }
 
+fn any_term() -> impl Strategy<Value = String> {
+    let version = "[1-4](\\.[0-9]{1,2}){0,2}(\\.\\*)?";
+    let by_version =
+        ("python_version|python_full_version|implementation_version", ">=|<=|<|>|==|!=|~=", version)
+            .prop_map(|(key, operator, version)| format!("{key} {operator} '{version}'"));
+    let by_text = ("os_name|sys_platform|platform_machine|extra", "==|!=|in|not in|<", "[a-z0-9 ]{1,6}")
+        .prop_map(|(key, operator, value)| format!("{key} {operator} '{value}'"));
+    prop_oneof![
+        by_version,
+        by_text,
+        ("[a-z]{1,3}").prop_map(|value| format!("'{value}' in platform_version"))
+    ]
+}
+
+fn any_marker() -> impl Strategy<Value = MarkerTree> {
+    let terms = proptest::collection::vec((any_term(), any::<bool>()), 1..5);
+    terms.prop_filter_map("only what parses", |terms| {
+        let mut text = String::new();
+        for (at, (term, or)) in terms.iter().enumerate() {
+            text += if at == 0 {
+                ""
+            } else if *or {
+                " or "
+            } else {
+                " and "
+            };
+            text += term;
+        }
+        text.parse().ok()
+    })
+}
+
 proptest! {
+    #[test]
+    fn a_marker_keeps_its_meaning(marker in any_marker()) {
+        prop_assume!(!marker.is_false());
+        let text = marker_text(&marker);
+        prop_assert_eq!(text.is_none(), marker.is_true());
+        if let Some(text) = text {
+            let read: MarkerTree = text.parse().expect("a marker");
+            prop_assert_eq!(&read, &marker, "{}", text);
+            prop_assert!(!text.contains("python_full_version >= \"3.8\""), "{}", text);
+        }
+    }
+
     #[test]
     fn what_is_written_reads_back(pins in proptest::collection::btree_map("[a-z]", any_pin(), 0..6), style in any_style()) {
         let mut pins: Vec<Pin> = pins.into_values().collect();

@@ -128,7 +128,7 @@ impl Reader {
 /// A value as `configparser` hands it out: `%%` is a percent sign, `%(name)s` another value of the section
 /// or of `[DEFAULT]`.
 pub(crate) fn interpolated(ini: &Ini, section: &str, value: &IniValue) -> Result<IniValue, IniError> {
-    const MOST_BYTES: usize = 1 << 20;
+    const MOST_BYTES: usize = 1 << 17;
     let mut found = value.clone();
     for (line, text) in &mut found.lines {
         let mut budget = MOST_BYTES;
