@@ -101,8 +101,8 @@ pub(crate) fn masked(url: &Url) -> String {
     }
 }
 
-/// The same of text that may be no address at all.
-pub(crate) fn masked_text(text: &str) -> String {
+/// An address, or what was meant to be one, as it may be shown: `****` for credentials.
+pub fn masked_text(text: &str) -> String {
     match text.parse::<Url>() {
         Ok(url) if url.has_host() => masked(&url),
         _ => match (text.find("//"), text.rfind('@')) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use reana_model::Sha256;
@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::auth::Keyring;
 use crate::error::{Error, FetchError};
-use crate::settings::Settings;
+use crate::settings::{Settings, Timeouts};
 
 /// What a page is asked for as: JSON rather than HTML (PEP 691).
 pub(crate) const ACCEPT_PAGE: &str = "application/vnd.pypi.simple.v1+json, \
@@ -84,8 +84,9 @@ pub(crate) struct Counters {
 /// The HTTP side of the client.
 #[derive(Debug)]
 pub(crate) struct Http {
-    texts: reqwest::Client,
-    files: reqwest::Client,
+    builder: Builder,
+    texts: OnceLock<Result<reqwest::Client, String>>,
+    files: OnceLock<Result<reqwest::Client, String>>,
     permits: Semaphore,
     keyring: Keyring,
     gates: Mutex<HashMap<String, Arc<Gate>>>,
@@ -107,36 +108,11 @@ struct Gate {
 
 impl Http {
     pub(crate) fn new(settings: &Settings, keyring: Keyring) -> Result<Self, Error> {
-        let setup = |what: &str, error: &dyn std::fmt::Display| Error::Setup {
-            what: what.to_owned(),
-            reason: error.to_string(),
-        };
-        let roots = if settings.extra_roots_pem.is_empty() {
-            Vec::new()
-        } else {
-            reqwest::Certificate::from_pem_bundle(&settings.extra_roots_pem)
-                .map_err(|error| setup("certificates", &error))?
-        };
-        let builder = || {
-            let mut builder = reqwest::Client::builder()
-                .user_agent(settings.user_agent.as_str())
-                .connect_timeout(settings.timeouts.connect)
-                .read_timeout(settings.timeouts.read)
-                .referer(false)
-                .redirect(reqwest::redirect::Policy::custom(follow))
-                .http2_initial_stream_window_size(4 << 20)
-                .http2_initial_connection_window_size(32 << 20)
-                .tls_certs_merge(roots.iter().cloned());
-            if !settings.proxies {
-                builder = builder.no_proxy();
-            }
-            builder
-        };
-        let texts = builder().build().map_err(|error| setup("HTTP client", &error))?;
-        let files = builder().no_gzip().no_brotli().build().map_err(|error| setup("HTTP client", &error))?;
+        let builder = Builder::new(settings)?;
         Ok(Self {
-            texts,
-            files,
+            builder,
+            texts: OnceLock::new(),
+            files: OnceLock::new(),
             permits: Semaphore::new(settings.concurrency.max(1)),
             keyring,
             gates: Mutex::default(),
@@ -178,7 +154,8 @@ impl Http {
     async fn try_once(&self, request: &Request) -> Result<Answer, Failure> {
         let _permit = self.permits.acquire().await;
         let _open = Open::new(&self.counters);
-        let response = self.send(request).await.map_err(|error| Failure::of(&error))?;
+        let client = self.client(request.is_file)?;
+        let response = self.send(client, request).await.map_err(|error| Failure::of(&error))?;
         let status = response.status();
         match status.as_u16() {
             200 | 206 | 304 | 404 => {}
@@ -197,9 +174,17 @@ impl Http {
         Ok(Answer { status: status.as_u16(), url, headers, body, sha256 })
     }
 
-    async fn send(&self, request: &Request) -> reqwest::Result<reqwest::Response> {
-        let (client, timeout) =
-            if request.is_file { (&self.files, self.file_timeout) } else { (&self.texts, self.page_timeout) };
+    fn client(&self, is_file: bool) -> Result<&reqwest::Client, Failure> {
+        let client = if is_file { &self.files } else { &self.texts };
+        client.get_or_init(|| self.builder.build(is_file)).as_ref().map_err(|reason| Failure {
+            kind: FetchError::Connect { reason: reason.clone() },
+            may_pass: false,
+            retry_after: None,
+        })
+    }
+
+    async fn send(&self, client: &reqwest::Client, request: &Request) -> reqwest::Result<reqwest::Response> {
+        let timeout = if request.is_file { self.file_timeout } else { self.page_timeout };
         let mut builder = client.get(request.url.clone()).timeout(timeout);
         if request.is_file {
             builder = builder.header(header::ACCEPT_ENCODING, "identity");
@@ -267,6 +252,48 @@ impl Http {
             }
         }
         Ok((body, hasher.map(|hasher| Sha256(hasher.finalize().into()))))
+    }
+}
+
+/// What clients are made from. They are made when they are first needed: a run that stays on this machine
+/// needs no certificates.
+#[derive(Debug)]
+struct Builder {
+    user_agent: String,
+    timeouts: Timeouts,
+    proxies: bool,
+    roots: Vec<reqwest::Certificate>,
+}
+
+impl Builder {
+    fn new(settings: &Settings) -> Result<Self, Error> {
+        let roots = if settings.extra_roots_pem.is_empty() {
+            Vec::new()
+        } else {
+            reqwest::Certificate::from_pem_bundle(&settings.extra_roots_pem)
+                .map_err(|error| Error::Setup { what: "certificates".to_owned(), reason: deepest(&error) })?
+        };
+        let (user_agent, timeouts) = (settings.user_agent.clone(), settings.timeouts);
+        Ok(Self { user_agent, timeouts, proxies: settings.proxies, roots })
+    }
+
+    fn build(&self, is_file: bool) -> Result<reqwest::Client, String> {
+        let mut builder = reqwest::Client::builder()
+            .user_agent(self.user_agent.as_str())
+            .connect_timeout(self.timeouts.connect)
+            .read_timeout(self.timeouts.read)
+            .referer(false)
+            .redirect(reqwest::redirect::Policy::custom(follow))
+            .http2_initial_stream_window_size(4 << 20)
+            .http2_initial_connection_window_size(32 << 20)
+            .tls_certs_merge(self.roots.iter().cloned());
+        if is_file {
+            builder = builder.no_gzip().no_brotli();
+        }
+        if !self.proxies {
+            builder = builder.no_proxy();
+        }
+        builder.build().map_err(|error| deepest(&error))
     }
 }
 

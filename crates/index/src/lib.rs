@@ -22,6 +22,7 @@ mod settings;
 mod stored;
 pub mod wire;
 
+pub use auth::masked_text as mask_credentials;
 pub use client::Client;
 pub use direct::Direct;
 pub use engine::{Progress, Skipped};
