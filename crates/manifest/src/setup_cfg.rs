@@ -29,13 +29,16 @@ impl Default for Partial {
     }
 }
 
-/// Reads setup.cfg, if it is there.
+/// Reads setup.cfg, if it is there and says something of the project (many hold only settings of tools).
 pub(crate) fn read(reading: &mut Reading<'_>) -> Result<Option<Partial>, Problem> {
     let Some(text) = reading.text("setup.cfg")? else { return Ok(None) };
     let file = reading.shown("setup.cfg");
     let ini = Ini::parse(&text).map_err(|error| {
         Problem::new(Origin::new(file.clone(), error.line), ProblemKind::Ini(error.reason))
     })?;
+    if !["metadata", "options", "options.extras_require"].iter().any(|name| ini.section(name).is_some()) {
+        return Ok(None);
+    }
     let mut reader = Reader { reading, ini };
     let extras_require = reader.extras();
     Ok(Some(Partial {

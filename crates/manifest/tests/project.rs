@@ -395,13 +395,18 @@ fn a_project_table_wins_over_setup_py() {
             files ["pyproject.toml", "setup.py"] read ["setup.py", "pyproject.toml"]
         "#]],
     );
-    check(&[("pyproject.toml", "[project]\nname = \"me\"\nversion = \"1\"\n"), setup], &expect![[r#"
+    check(
+        &[("pyproject.toml", "[project]\nname = \"me\"\nversion = \"1\"\n"), setup],
+        &expect![[r#"
         name me @ pyproject.toml:2
         version 1 @ pyproject.toml:3
         python -
         files ["pyproject.toml"] read ["pyproject.toml"]
-    "#]]);
-    check(&[("pyproject.toml", "[build-system]\nrequires = [\"setuptools\"]\n"), setup], &expect![[r#"
+    "#]],
+    );
+    check(
+        &[("pyproject.toml", "[build-system]\nrequires = [\"setuptools\"]\n"), setup],
+        &expect![[r#"
         name x @ setup.py:2
         version 3 @ setup.py:2
         python -
@@ -409,5 +414,46 @@ fn a_project_table_wins_over_setup_py() {
         [t]
           setup.py:2: b
         files ["setup.py"] read ["setup.py", "pyproject.toml"]
-    "#]]);
+    "#]],
+    );
+}
+
+#[test]
+fn a_plug_in_of_setup_py_leaves_requirements_unknown() {
+    check(
+        &[
+            ("setup.py", "import setuptools\nsetuptools.setup(setup_requires=['pbr'], pbr=True)\n"),
+            ("setup.cfg", "[metadata]\nname = me\nrequires-dist =\n    a\n"),
+            ("requirements.txt", "a\n"),
+        ],
+        &expect![[r#"
+            name unknown setup.py:2: cannot evaluate `pbr=True`: pbr reads setup.cfg and requirements.txt (plug-in)
+            version unknown setup.py:2: cannot evaluate `pbr=True`: pbr reads setup.cfg and requirements.txt (plug-in)
+            python unknown setup.py:2: cannot evaluate `pbr=True`: pbr reads setup.cfg and requirements.txt (plug-in)
+            unknown setup.py:2: cannot evaluate `pbr=True`: pbr reads setup.cfg and requirements.txt
+            extras unknown setup.py:2: cannot evaluate `pbr=True`: pbr reads setup.cfg and requirements.txt
+            files ["setup.py", "setup.cfg"] read ["setup.py", "setup.cfg"]
+        "#]],
+    );
+}
+
+#[test]
+fn windows_line_ends_change_nothing() {
+    check(
+        &[
+            (
+                "setup.cfg",
+                "[metadata]\r\nname = me\r\nversion = file: V\r\n[options]\r\ninstall_requires =\r\n  a\r\n  b\r\n",
+            ),
+            ("V", "1.0\r\n"),
+        ],
+        &expect![[r#"
+            name me @ setup.cfg:2
+            version 1.0 @ V:1
+            python -
+            setup.cfg:6: a
+            setup.cfg:7: b
+            files ["setup.cfg"] read ["setup.cfg", "V"]
+        "#]],
+    );
 }
