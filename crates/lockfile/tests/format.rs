@@ -300,9 +300,13 @@ fn one_package_may_have_several_pins() {
     let pins =
         [with("2.0", "python_version >= '3.9'"), with("1.24.4", "python_version < '3.9'"), pin("abc", "1")];
     let style = Style { header: false, ..Style::default() };
-    check(&pins, &style, &expect![[r#"
+    check(
+        &pins,
+        &style,
+        &expect![[r#"
         abc==1
         numpy==1.24.4 ; python_version < "3.9"
         numpy==2.0 ; python_version >= "3.9"
-    "#]]);
+    "#]],
+    );
 }
