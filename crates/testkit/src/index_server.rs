@@ -16,7 +16,7 @@ use sha2::Digest as _;
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The HTTP status.
+    /// The HTTP status; 0 closes the connection instead.
     pub status: u16,
     /// Headers, `Content-Length` aside.
     pub headers: Vec<(String, String)>,
@@ -35,6 +35,11 @@ impl Reply {
     pub fn status(status: u16) -> Self {
         let (headers, body, delay) = (Vec::new(), Vec::new(), Duration::ZERO);
         Self { status, headers, body, delay, cut_at: None, has_ranges: false }
+    }
+
+    /// No answer at all: the connection is closed.
+    pub fn nothing() -> Self {
+        Self::status(0)
     }
 
     /// 200 with a body of some type.
@@ -214,7 +219,7 @@ fn serve(connection: &TcpStream, state: &Mutex<State>, is_over: &AtomicBool) {
             reply
         };
         std::thread::sleep(reply.delay);
-        if is_over.load(Ordering::Acquire) || !answer(connection, &reply, &headers) {
+        if is_over.load(Ordering::Acquire) || reply.status == 0 || !answer(connection, &reply, &headers) {
             break;
         }
     }

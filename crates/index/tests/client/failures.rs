@@ -37,6 +37,18 @@ fn what_may_pass_is_tried_again() {
             2 asked"#]],
     );
     check(
+        vec![Reply::nothing(), good()],
+        &expect![[r#"
+            1.0: a-1.0.tar.gz
+            2 asked"#]],
+    );
+    check(
+        vec![Reply::nothing()],
+        &expect![[r#"
+            http://HOST/simple/a/: no connection: connection closed before message completed
+            4 asked"#]],
+    );
+    check(
         vec![Reply::status(500)],
         &expect![[r#"
             http://HOST/simple/a/: the server answered 500 (Internal Server Error)

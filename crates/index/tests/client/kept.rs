@@ -53,6 +53,19 @@ fn without_an_etag_the_date_is_asked_by() {
 }
 
 #[test]
+fn without_either_the_page_is_asked_for_whole() {
+    let (server, cache) = (IndexServer::new(), folder());
+    let run = || show(&client(cached(settings(&server), &cache)));
+    server.put("/simple/a/", one());
+    assert_eq!([run(), run()], ["1.0: a-1.0.tar.gz", "1.0: a-1.0.tar.gz"]);
+    server.put("/simple/a/", two());
+    assert_eq!(run(), "2.0: a-2.0.tar.gz");
+    server.put("/simple/a/", Reply::status(404));
+    assert_eq!(run(), "unknown");
+    assert_eq!(server.take_log().len(), 4);
+}
+
+#[test]
 fn an_unknown_name_is_remembered_too() {
     let (server, cache) = (IndexServer::new(), folder());
     let run = |clock| show(&client(Settings { clock, ..cached(settings(&server), &cache) }));

@@ -81,6 +81,18 @@ fn what_is_no_distribution_is_skipped_and_counted() {
 }
 
 #[test]
+fn what_an_index_says_of_a_project() {
+    let server = IndexServer::new();
+    let status = r#""project-status": {"status": "archived", "reason": "done"}, "files""#;
+    server.put("/simple/a/", Reply::json(page(&[]).replace(r#""files""#, status)));
+    let client = client(settings(&server));
+    assert_eq!(show(&client), "");
+    let statuses = client.project_statuses();
+    let said = statuses.get(&name("a")).map(|it| (it.status.as_str(), it.reason.as_str()));
+    assert_eq!(said, Some(("archived", "done")));
+}
+
+#[test]
 fn many_threads_fetch_a_page_once() {
     let server = IndexServer::new();
     server.put("/simple/a/", Reply::json(page(&[("a-1.0.tar.gz", "")])));
