@@ -9,7 +9,9 @@ use reana_model::{DistFile, DistName, Grade, Metadata, PackageName, Sha256, Targ
 use crate::archive::unpack::unpack;
 use crate::engine::{Engine, blocking};
 use crate::error::Error;
-use crate::metadata::{MetadataAnswer, Then, address_of, answer_of};
+use crate::metadata::{MetadataAnswer, Then, address_of, answer_of, from_wheel, understand};
+use crate::sdist::SdistAnswer;
+use crate::stored;
 use crate::wire::{fragment_value, last_segment, parse_core, percent_decoded};
 
 /// A distribution that was named by its address.
@@ -67,9 +69,9 @@ impl Engine {
         let is_told = dist_name.version() != &Version::new([0]);
         let file = dist_file(dist_name, &url, sha256);
         let answer = match package {
-            Some(package) if is_wheel(&file_name) => self.direct_wheel(&package, &file).await?,
+            Some(package) if is_wheel(&file_name) => self.direct_wheel(&package, &file, sha256).await?,
             Some(package) if is_told => self.clone().metadata(package, file, target).await?,
-            package => self.direct_archive(package, &url, file, target).await?,
+            package => self.direct_archive(package, &file, sha256, target).await?,
         };
         match answer {
             MetadataAnswer::Known(metadata) => Ok(Direct {
@@ -87,23 +89,38 @@ impl Engine {
     async fn direct_archive(
         self: &Arc<Self>,
         package: Option<PackageName>,
-        url: &url::Url,
-        file: DistFile,
+        file: &DistFile,
+        sha256: Sha256,
         target: Target,
     ) -> Result<MetadataAnswer, Error> {
-        let (bytes, _) = self.archive(url, &file).await?;
-        blocking(move || {
-            let file = file.name.file();
-            let (name, version) = match told(&bytes, file, target) {
-                Ok(told) => told,
-                Err(reason) => return Ok(MetadataAnswer::Unreadable { reason }),
-            };
-            if let Some(package) = package.filter(|package| *package != name) {
-                return Ok(MetadataAnswer::Invalid { reason: format!("it is {name}, not {package}") });
+        let (engine, file_name) = (self.clone(), file.name.file().to_owned());
+        let kept = blocking(move || Ok(stored::read(&engine.cache, sha256, target, &file_name))).await?;
+        let answer = match kept {
+            Some(answer) => {
+                self.notes().bodies.remove(&sha256);
+                answer
             }
-            Ok(answer_of(crate::sdist::read(&bytes, file, &name, &version, &target)))
+            None => {
+                let (bytes, _) = self.archive(&address_of(&file.url)?, file).await?;
+                let (engine, file) = (self.clone(), file.name.file().to_owned());
+                blocking(move || {
+                    let answer = match told(&bytes, &file, target) {
+                        Ok((name, version)) => crate::sdist::read(&bytes, &file, &name, &version, &target),
+                        Err(reason) => SdistAnswer::Unreadable { reason },
+                    };
+                    stored::write(&engine.cache, sha256, target, &answer);
+                    Ok(answer)
+                })
+                .await?
+            }
+        };
+        Ok(match (answer_of(answer), package) {
+            (MetadataAnswer::Known(metadata), Some(package)) if metadata.name != package => {
+                let reason = format!("it is {}, not {package}", metadata.name);
+                MetadataAnswer::Invalid { reason }
+            }
+            (answer, _) => answer,
         })
-        .await
     }
 
     /// Read whole and checked: nobody but the address vouches for it.
@@ -111,20 +128,23 @@ impl Engine {
         self: &Arc<Self>,
         name: &PackageName,
         file: &DistFile,
+        sha256: Sha256,
     ) -> Result<MetadataAnswer, Error> {
+        let engine = self.clone();
+        let kept = blocking(move || Ok(engine.kept_metadata(sha256))).await?;
+        if let Some(found) = kept.filter(|found| found.grade == Grade::Wheel) {
+            self.notes().bodies.remove(&sha256);
+            return Ok(understand(name, file.name.version(), file.name.file(), &found));
+        }
         let (bytes, _) = self.archive(&address_of(&file.url)?, file).await?;
-        let (name, file) = (name.clone(), file.name.clone());
+        let (engine, name, file) = (self.clone(), name.clone(), file.name.clone());
         blocking(move || {
-            let text = match crate::archive::metadata_from_wheel(&bytes) {
-                Ok(text) => text,
-                Err(error) => return Ok(MetadataAnswer::Invalid { reason: error.to_string() }),
-            };
-            let fields = parse_core(&text);
-            let metadata = fields
-                .and_then(|fields| fields.to_metadata_of(&name, file.version(), file.file(), Grade::Wheel));
-            Ok(match metadata {
-                Ok(metadata) => MetadataAnswer::Known(Arc::new(metadata)),
-                Err(error) => MetadataAnswer::Invalid { reason: error.to_string() },
+            Ok(match from_wheel(&bytes) {
+                Ok(found) => {
+                    engine.keep_metadata(sha256, &found);
+                    understand(&name, file.version(), file.file(), &found)
+                }
+                Err(reason) => MetadataAnswer::Invalid { reason },
             })
         })
         .await

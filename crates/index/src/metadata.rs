@@ -58,9 +58,9 @@ pub(crate) enum Then {
 }
 
 /// The headers of a METADATA file, and how well they are known.
-struct Found {
+pub(crate) struct Found {
     text: Vec<u8>,
-    grade: Grade,
+    pub(crate) grade: Grade,
 }
 
 impl Engine {
@@ -119,7 +119,7 @@ impl Engine {
         Ok(answer)
     }
 
-    fn kept_metadata(&self, sha256: Sha256) -> Option<Found> {
+    pub(crate) fn kept_metadata(&self, sha256: Sha256) -> Option<Found> {
         let read = |suffix: &str, grade| {
             let text = self.cache.read(Bucket::Metadata, &format!("{sha256}{suffix}"))?;
             Some(Found { text, grade })
@@ -129,7 +129,7 @@ impl Engine {
         })
     }
 
-    fn keep_metadata(&self, sha256: Sha256, found: &Found) {
+    pub(crate) fn keep_metadata(&self, sha256: Sha256, found: &Found) {
         let suffix = if found.grade == Grade::Wheel { "" } else { ".unchecked" };
         self.cache.write(Bucket::Metadata, &format!("{sha256}{suffix}"), &[&found.text]);
     }
@@ -434,7 +434,12 @@ pub(crate) fn answer_of(answer: SdistAnswer) -> MetadataAnswer {
     }
 }
 
-fn understand(package: &PackageName, version: &Version, file: &str, found: &Found) -> MetadataAnswer {
+pub(crate) fn understand(
+    package: &PackageName,
+    version: &Version,
+    file: &str,
+    found: &Found,
+) -> MetadataAnswer {
     let fields = parse_core(&found.text);
     match fields.and_then(|fields| fields.to_metadata_of(package, version, file, found.grade)) {
         Ok(metadata) => MetadataAnswer::Known(Arc::new(metadata)),
@@ -442,7 +447,7 @@ fn understand(package: &PackageName, version: &Version, file: &str, found: &Foun
     }
 }
 
-fn from_wheel(bytes: &[u8]) -> Result<Found, String> {
+pub(crate) fn from_wheel(bytes: &[u8]) -> Result<Found, String> {
     match metadata_from_wheel(bytes) {
         Ok(text) => Ok(Found { text: headers_of(&text), grade: Grade::Wheel }),
         Err(error) => Err(error.to_string()),

@@ -245,6 +245,25 @@ fn distributions_by_address() {
 }
 
 #[test]
+fn what_an_address_gave_is_kept() {
+    let (one, cache) = (OneWheel::new(""), folder());
+    let archive = reana_testkit::tar_gz(&[
+        ("a-v2/PKG-INFO", "Metadata-Version: 2.2\nName: a\nVersion: 2.0\n"),
+        ("a-v2/setup.py", ""),
+    ]);
+    one.server.put("/v2.tar.gz", Reply::file(archive).with_etag());
+    one.server.put(&one.path(), Reply::file(one.wheel.bytes()).with_etag());
+    for (offline, asked) in [(false, "200"), (false, "304"), (true, "")] {
+        let client = client(Settings { offline, ..cached(settings(&one.server), &cache) });
+        for path in ["/v2.tar.gz".to_owned(), one.path()] {
+            client.direct(&one.server.url(&path), None, &target()).expect("a distribution");
+            let log = one.server.take_log();
+            assert_eq!(log, if offline { vec![] } else { vec![format!("{asked} {path}")] });
+        }
+    }
+}
+
+#[test]
 fn archives_by_address() {
     let server = IndexServer::new();
     let client = client(settings(&server));
