@@ -28,6 +28,8 @@ const LOCAL_MAGIC: [u8; 4] = *b"PK\x03\x04";
 const MAX_DIRECTORY: u64 = 64 << 20;
 /// The most members; the largest honest wheels have some 30 000.
 pub(crate) const MAX_MEMBERS: usize = 250_000;
+/// What is asked for before the directory when it is asked for.
+const SLACK: u64 = 16 << 10;
 /// Flag bit of a member that is encrypted.
 const ENCRYPTED: u16 = 1;
 
@@ -143,7 +145,11 @@ pub(crate) fn directory(have: &Have<'_>) -> Result<Part<Vec<Entry>>, ArchiveErro
     if end.size > MAX_DIRECTORY || end.count > MAX_MEMBERS as u64 {
         return Err(ArchiveError::Limit(format!("{} members", end.count)));
     }
-    let mut fields = Fields(part!(have.slice(end.start, end.size)));
+    let mut fields = match have.slice(end.start, end.size)? {
+        Part::Done(bytes) => Fields(bytes),
+        // Most tools write the .dist-info last: with some bytes more it need not be asked for again.
+        Part::From(start) => return Ok(Part::From(start.saturating_sub(SLACK))),
+    };
     let mut entries = Vec::new();
     while !fields.0.is_empty() {
         entries.push(entry(&mut fields, end.start)?);

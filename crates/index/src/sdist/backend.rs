@@ -1,5 +1,6 @@
 //! Who would build an sdist (PEP 517), and what pyproject.toml leaves to it (PEP 621).
 
+use reana_manifest::files::Files as _;
 use toml::{Table, Value};
 
 use crate::archive::unpack::Project;
@@ -7,6 +8,8 @@ use crate::archive::unpack::Project;
 /// The build backend of an sdist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Backend {
+    /// None: there is neither setup.py nor pyproject.toml, so nothing could be built.
+    None,
     /// setuptools: setup.py, setup.cfg and pyproject.toml tell what it would.
     Setuptools {
         /// Whether pyproject.toml has a `[project]` that leaves no requirement to it.
@@ -30,12 +33,11 @@ impl Backend {
     /// Reads the pyproject.toml, where there is one.
     ///
     /// # Errors
-    /// A reason, where nothing could be built: neither pyproject.toml nor setup.py, or no TOML.
+    /// A reason, where it is no TOML.
     pub(super) fn of(project: &Project) -> Result<Self, String> {
         let Some(bytes) = project.bytes("pyproject.toml") else {
-            let has_setup = project.bytes("setup.py").is_some() || project.bytes("PKG-INFO").is_some();
-            let none = || "it has neither setup.py nor pyproject.toml".to_owned();
-            return has_setup.then_some(Self::Setuptools { told_all: false }).ok_or_else(none);
+            let has_setup = project.exists("setup.py");
+            return Ok(if has_setup { Self::Setuptools { told_all: false } } else { Self::None });
         };
         let text = String::from_utf8_lossy(bytes);
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
@@ -57,6 +59,7 @@ impl Backend {
     /// Whether pyproject.toml leaves none of the requirements to the backend.
     pub(super) fn is_told_all(&self) -> bool {
         match self {
+            Self::None => false,
             Self::Setuptools { told_all } | Self::Foreign { told_all, .. } => *told_all,
         }
     }

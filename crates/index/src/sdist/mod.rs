@@ -108,17 +108,26 @@ impl Sdist<'_> {
             let requires = from_fields(fields, &self.place("PKG-INFO")).map_err(Refusal::Invalid)?;
             return Ok(self.known(requires, python_of(fields), Grade::Static));
         }
-        if let Backend::Foreign { name, writes_metadata, .. } = &self.backend
-            && !self.backend_is_told_all()
-        {
-            return self.told_by_backend(name, *writes_metadata);
+        if self.backend.is_told_all() {
+            return match evaluate::read_pyproject(&self.project, self.file_name, target) {
+                Evaluated::Known { requires, requires_python, .. } => {
+                    Ok(self.known(requires, requires_python, Grade::Pyproject))
+                }
+                Evaluated::PlugIn(reason) | Evaluated::Failed(reason) => Err(Refusal::Unreadable(reason)),
+            };
         }
+        match &self.backend {
+            Backend::None => Err(Refusal::Invalid("it has neither setup.py nor pyproject.toml".to_owned())),
+            Backend::Foreign { name, writes_metadata, .. } => self.told_by_backend(name, *writes_metadata),
+            Backend::Setuptools { .. } => self.evaluated(target),
+        }
+    }
+
+    /// setup.py and setup.cfg, and the egg-info beside them.
+    fn evaluated(&self, target: &Target) -> Result<SdistAnswer, Refusal> {
         let egg_info = self.egg_info();
         match evaluate::evaluate(&self.project, self.file_name, target) {
             Evaluated::Known { requires, requires_python, consulted_python, consulted_platform } => {
-                if self.backend_is_told_all() {
-                    return Ok(self.known(requires, requires_python, Grade::Pyproject));
-                }
                 // One that can't be understood can't say otherwise.
                 let egg_info = egg_info.ok().flatten();
                 let disagrees = egg_info
@@ -127,27 +136,22 @@ impl Sdist<'_> {
                 let metadata = self.metadata(requires, requires_python, grade);
                 Ok(SdistAnswer::Known { metadata, consulted_python, consulted_platform, is_static: false })
             }
-            Evaluated::PlugIn(reason) => match egg_info.map_err(Refusal::Unreadable)? {
-                Some(requires) => {
-                    let python = self.pkg_info.as_ref().and_then(python_of);
-                    let metadata = self.metadata(requires, python, Grade::EggInfo);
-                    // Not static: a better evaluator may come to know more.
-                    Ok(SdistAnswer::Known {
-                        metadata,
-                        consulted_python: false,
-                        consulted_platform: false,
-                        is_static: false,
-                    })
-                }
-                None => Err(Refusal::Unreadable(reason)),
-            },
+            Evaluated::PlugIn(reason) => {
+                let egg_info = egg_info.map_err(Refusal::Unreadable)?;
+                let requires = egg_info.ok_or(Refusal::Unreadable(reason))?;
+                let python = self.pkg_info.as_ref().and_then(python_of);
+                let metadata = self.metadata(requires, python, Grade::EggInfo);
+                // Not static: a better evaluator may come to know more. Every target made it meet the plug-in,
+                // or none; what it looked at on the way is not told.
+                Ok(SdistAnswer::Known {
+                    metadata,
+                    consulted_python: true,
+                    consulted_platform: true,
+                    is_static: false,
+                })
+            }
             Evaluated::Failed(reason) => Err(Refusal::Unreadable(reason)),
         }
-    }
-
-    /// Whether pyproject.toml leaves none of the requirements to the backend (PEP 621).
-    fn backend_is_told_all(&self) -> bool {
-        self.backend.is_told_all()
     }
 
     /// flit, poetry, hatchling and pdm write into PKG-INFO what they would write into a wheel's METADATA, also

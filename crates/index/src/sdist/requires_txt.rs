@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use reana_model::requirement::parse_marker;
 use reana_model::{ExtraName, MarkerTree, Origin, Requirement, VersionSpecifier};
 
 /// What a requires.txt, or old metadata, says.
@@ -71,7 +72,7 @@ pub(super) fn extra_name(text: &str) -> Option<ExtraName> {
 pub(super) fn conditional(text: &str, markers: &[String], origin: Origin) -> Result<Requirement, String> {
     let mut requirement = Requirement::parse_mended(text, origin).map_err(|error| error.to_string())?;
     for marker in markers {
-        let tree = marker.parse::<MarkerTree>().map_err(|_| format!("`{marker}` is no marker (PEP 508)"))?;
+        let tree = parse_marker(marker).map_err(|_| format!("`{marker}` is no marker (PEP 508)"))?;
         requirement.marker.and(tree);
     }
     if !markers.is_empty() {

@@ -1,4 +1,5 @@
 use expect_test::{Expect, expect};
+use proptest::prelude::*;
 use reana_testkit::{sdist, tar_gz};
 
 use super::*;
@@ -63,7 +64,13 @@ fn static_pyproject() {
             dependencies = ['b>=1']\nrequires-python = '>=3.8'\n[project.optional-dependencies]\nx = ['c']\n",
             ),
         ],
-        &expect!["unreadable: a-1.0.tar.gz has to be evaluated"],
+        &expect![[r#"
+            Pyproject
+            python >=3.8
+            extra x
+            b>=1 (a-1.0.tar.gz/pyproject.toml:6)
+            c ; extra == 'x' (a-1.0.tar.gz/pyproject.toml:9)
+            * static"#]],
     );
 }
 
@@ -118,30 +125,85 @@ fn evaluated() {
     let setup = "from setuptools import setup\nsetup(name='a', version='1.0', python_requires='>=3.6',\n\
         install_requires=['b>=1', 'c;python_version<\"3\"'], extras_require={'x': ['d'], ':os_name==\"nt\"': ['e']})\n";
     let egg = ("a.egg-info/PKG-INFO", "Metadata-Version: 2.1\nName: a\nVersion: 1.0\n");
-    check(&[OLD, ("setup.py", setup)], &expect!["unreadable: a-1.0.tar.gz has to be evaluated"]);
+    check(
+        &[OLD, ("setup.py", setup)],
+        &expect![[r#"
+            Evaluated
+            python >=3.6
+            extra x
+            b>=1 (a-1.0.tar.gz/setup.py:3)
+            c;python_version<"3" (a-1.0.tar.gz/setup.py:3)
+            d ; extra == 'x' (a-1.0.tar.gz/setup.py:3)
+            e ; os_name=="nt" (a-1.0.tar.gz/setup.py:3)"#]],
+    );
     let requires = "b>=1.0\n\n[:os_name == \"nt\"]\ne\n\n[:python_version < \"3\"]\nc\n\n[x]\nd\n";
     check(
         &[OLD, ("setup.py", setup), egg, ("a.egg-info/requires.txt", requires)],
-        &expect!["unreadable: a-1.0.tar.gz has to be evaluated"],
+        &expect![[r#"
+            Evaluated
+            python >=3.6
+            extra x
+            b>=1 (a-1.0.tar.gz/setup.py:3)
+            c;python_version<"3" (a-1.0.tar.gz/setup.py:3)
+            d ; extra == 'x' (a-1.0.tar.gz/setup.py:3)
+            e ; os_name=="nt" (a-1.0.tar.gz/setup.py:3)"#]],
     );
     check(
         &[OLD, ("setup.py", setup), egg, ("a.egg-info/requires.txt", "b>=2\n")],
-        &expect!["unreadable: a-1.0.tar.gz has to be evaluated"],
+        &expect![[r#"
+            EvaluatedDisagrees
+            python >=3.6
+            extra x
+            b>=1 (a-1.0.tar.gz/setup.py:3)
+            c;python_version<"3" (a-1.0.tar.gz/setup.py:3)
+            d ; extra == 'x' (a-1.0.tar.gz/setup.py:3)
+            e ; os_name=="nt" (a-1.0.tar.gz/setup.py:3)"#]],
     );
-    check(&[OLD, ("setup.py", setup), egg], &expect!["unreadable: a-1.0.tar.gz has to be evaluated"]);
+    check(
+        &[OLD, ("setup.py", setup), egg],
+        &expect![[r#"
+            EvaluatedDisagrees
+            python >=3.6
+            extra x
+            b>=1 (a-1.0.tar.gz/setup.py:3)
+            c;python_version<"3" (a-1.0.tar.gz/setup.py:3)
+            d ; extra == 'x' (a-1.0.tar.gz/setup.py:3)
+            e ; os_name=="nt" (a-1.0.tar.gz/setup.py:3)"#]],
+    );
     // Of another package, among the tests.
     let other = ("a/z.egg-info/PKG-INFO", "Metadata-Version: 2.1\nName: z\nVersion: 1.0\n");
-    check(&[OLD, ("setup.py", setup), other], &expect!["unreadable: a-1.0.tar.gz has to be evaluated"]);
+    check(
+        &[OLD, ("setup.py", setup), other],
+        &expect![[r#"
+            Evaluated
+            python >=3.6
+            extra x
+            b>=1 (a-1.0.tar.gz/setup.py:3)
+            c;python_version<"3" (a-1.0.tar.gz/setup.py:3)
+            d ; extra == 'x' (a-1.0.tar.gz/setup.py:3)
+            e ; os_name=="nt" (a-1.0.tar.gz/setup.py:3)"#]],
+    );
 }
 
 #[test]
 fn plug_ins() {
     let setup = "from setuptools import setup\nsetup(setup_requires=['pbr'], pbr=True)\n";
     let egg = ("a.egg-info/PKG-INFO", "Metadata-Version: 2.1\nName: a\nVersion: 1.0\n");
-    check(&[OLD, ("setup.py", setup)], &expect!["unreadable: a-1.0.tar.gz has to be evaluated"]);
+    check(
+        &[OLD, ("setup.py", setup)],
+        &expect![
+            "unreadable: a-1.0.tar.gz/setup.py:2: cannot evaluate `pbr=True`: pbr reads setup.cfg and requirements.txt"
+        ],
+    );
     check(
         &[OLD, ("setup.py", setup), egg, ("a.egg-info/requires.txt", "b>=2\n[x]\nc\n")],
-        &expect!["unreadable: a-1.0.tar.gz has to be evaluated"],
+        &expect![[r#"
+            EggInfo
+            extra x
+            b>=2 (a-1.0.tar.gz/a.egg-info/requires.txt:1)
+            c ; extra == 'x' (a-1.0.tar.gz/a.egg-info/requires.txt:3)
+            * python
+            * platform"#]],
     );
 }
 
@@ -151,7 +213,9 @@ fn what_is_not_known_is_not_guessed() {
     let egg = ("a.egg-info/PKG-INFO", "Metadata-Version: 2.1\nName: a\nVersion: 1.0\n");
     check(
         &[OLD, ("setup.py", setup), egg, ("a.egg-info/requires.txt", "b>=2\n")],
-        &expect!["unreadable: a-1.0.tar.gz has to be evaluated"],
+        &expect![
+            "unreadable: a-1.0.tar.gz/setup.py:3: cannot evaluate `os.listdir('/')`: `os.listdir` is not evaluated"
+        ],
     );
 }
 
@@ -163,6 +227,58 @@ fn the_target_decides() {
     let package = PackageName::new("a".to_owned()).expect("a name");
     let version = "1.0".parse().expect("a version");
     let read = |python: &str| show(read(&bytes, &name, &package, &version, &target(python)));
-    expect!["unreadable: a-1.0.tar.gz has to be evaluated"].assert_eq(&read("3.8"));
-    expect!["unreadable: a-1.0.tar.gz has to be evaluated"].assert_eq(&read("3.12"));
+    expect![[r#"
+        Evaluated
+        b (a-1.0.tar.gz/setup.py:3)
+        c (a-1.0.tar.gz/setup.py:5)
+        * python"#]]
+    .assert_eq(&read("3.8"));
+    expect![[r#"
+        Evaluated
+        b (a-1.0.tar.gz/setup.py:3)
+        * python"#]]
+    .assert_eq(&read("3.12"));
+}
+
+#[test]
+fn an_egg_info_that_is_not_understood() {
+    let setup = "from setuptools import setup\nsetup(install_requires=['b'])\n";
+    let egg = ("a.egg-info/PKG-INFO", "Metadata-Version: 1.1\nName: a\nVersion: 1.0\n");
+    let requires = ("a.egg-info/requires.txt", "pytz>dev\n");
+    check(
+        &[OLD, ("setup.py", setup), egg, requires],
+        &expect![[r#"
+            Evaluated
+            b (a-1.0.tar.gz/setup.py:2)"#]],
+    );
+    let setup = "from setuptools import setup\nsetup(setup_requires=['pbr'], pbr=True)\n";
+    check(
+        &[OLD, ("setup.py", setup), egg, requires],
+        &expect![
+            "unreadable: a-1.0.tar.gz/a.egg-info/requires.txt:1: `pytz>dev` is not a valid requirement (PEP 508): expected version to start with a number, but no leading ASCII digits were found"
+        ],
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever stands in the files, there is an answer.
+    #[test]
+    fn any_files(at in any::<prop::sample::Index>(), junk in "[ -~\n]{0,20}", pkg_info in "(Metadata-Version: 2.[0-3]\n)?(Name: [ab]\n)?[ -~\n]{0,40}", requires in "(\\[[ -~]{0,9}\\]\n)?[ -~\n]{0,40}") {
+        let mut setup = "from setuptools import setup\nsetup(name='a', install_requires=['b'])\n".to_owned();
+        setup.insert_str(at.index(setup.len()), &junk);
+        let files: [(&str, &str); 5] = [
+            ("PKG-INFO", &pkg_info),
+            ("setup.py", &setup),
+            ("setup.cfg", &junk),
+            ("a.egg-info/PKG-INFO", &pkg_info),
+            ("a.egg-info/requires.txt", &requires),
+        ];
+        let (name, bytes) = sdist("a", "1.0", &files);
+        let package = PackageName::new("a".to_owned()).expect("a name");
+        let version = "1.0".parse().expect("a version");
+        let _ = read(&bytes, &name, &package, &version, &target("3.12"));
+        let _ = requires_txt::parse(requires.as_bytes(), "requires.txt");
+    }
 }
