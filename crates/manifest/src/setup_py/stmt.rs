@@ -245,7 +245,7 @@ impl Interp<'_> {
         let body = Body::Block(node.body.to_vec());
         let is_generator = has_yield(&node.body);
         let mut value =
-            self.function(node.name.as_str(), &node.parameters, body, node.range, is_generator)?;
+            self.function(node.name.as_str(), &node.parameters, body, is_generator)?;
         for decorator in node.decorator_list.iter().rev() {
             let callee = self.eval(&decorator.expression)?;
             value = match &callee {
