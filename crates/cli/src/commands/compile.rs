@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reana_model::PackageName;
+use reana_resolver::Catalog as _;
 
 use crate::args::{CompileArgs, Format};
 use crate::doors::env::Env;
@@ -17,6 +18,7 @@ use crate::journal;
 use crate::lock::catalog::{Builds, RunCatalog};
 use crate::lock::prepare::{self, Prepared};
 use crate::lock::report;
+use crate::lock::scout::Kept;
 use crate::lock::solve::{self, Locked};
 use crate::settings::{self, Places};
 use crate::ui::Ui;
@@ -88,6 +90,10 @@ fn jobs(
     ui: &Ui,
 ) -> Result<Vec<Job>, Failure> {
     let mut catalogs: Vec<(Places, Arc<RunCatalog>)> = Vec::new();
+    let mut kept = Kept::new();
+    for preference in prepared.iter().flat_map(|prepared| &prepared.request.preferences) {
+        kept.entry(preference.name.clone()).or_default().insert(preference.version.clone());
+    }
     let mut jobs = Vec::new();
     for prepared in prepared {
         let known = catalogs.iter().find(|(places, _)| *places == prepared.places);
@@ -103,11 +109,21 @@ fn jobs(
                 index_url: prepared.places.main_index().map(str::to_owned),
                 done: Mutex::default(),
             };
-            let catalog = Arc::new(RunCatalog::new(client, builds));
+            let catalog = Arc::new(RunCatalog::new(client, builds, kept.clone()));
             catalogs.push((prepared.places.clone(), Arc::clone(&catalog)));
             catalog
         };
         catalog.client().expect(&prepared.names());
+        for (root, target) in prepared
+            .request
+            .roots
+            .iter()
+            .flat_map(|root| prepared.request.targets.iter().map(move |target| (root, target)))
+        {
+            if root.marker.evaluate(&target.marker_environment(), &[]) {
+                catalog.expect_requirement(root, target);
+            }
+        }
         jobs.push(Job { prepared, catalog });
     }
     Ok(jobs)

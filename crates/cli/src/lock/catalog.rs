@@ -13,12 +13,14 @@ use reana_model::requirement::{Direct, parse_specifiers_mended};
 use reana_model::{DistFile, Listing, Origin, PackageName, Requirement, Target, Version};
 use reana_resolver::{Catalog, CatalogError, DirectAnswer, MetadataAnswer, NamePolicy};
 
+use super::scout::{Kept, Scouts};
 use crate::doors::disk::Project;
 use crate::doors::python::{self, BuildError, BuiltMetadata};
 
 /// The catalog of one run.
 pub(crate) struct RunCatalog {
-    client: Client,
+    client: Arc<Client>,
+    scouts: Scouts,
     builds: Builds,
 }
 
@@ -61,9 +63,10 @@ pub(crate) enum FolderError {
 }
 
 impl RunCatalog {
-    /// A catalog over a client.
-    pub(crate) fn new(client: Client, builds: Builds) -> Self {
-        Self { client, builds }
+    /// A catalog over a client. `kept` is what old locks pin, as a hint for fetching ahead.
+    pub(crate) fn new(client: Client, builds: Builds, kept: Kept) -> Self {
+        let client = Arc::new(client);
+        Self { scouts: Scouts::new(Arc::clone(&client), kept), client, builds }
     }
 
     /// The client, for hashes and progress.
@@ -160,6 +163,10 @@ impl Catalog for RunCatalog {
 
     fn expect(&self, names: &[PackageName]) {
         self.client.expect(names);
+    }
+
+    fn expect_requirement(&self, requirement: &Requirement, target: &Target) {
+        self.scouts.follow(requirement, target);
     }
 }
 

@@ -8,5 +8,6 @@ pub(crate) mod pins;
 pub(crate) mod prepare;
 pub(crate) mod report;
 mod requirements;
+pub(crate) mod scout;
 pub(crate) mod solve;
 mod targets;

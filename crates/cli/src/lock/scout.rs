@@ -1,0 +1,136 @@
+//! Fetching ahead: what a requirement will likely lead to is asked for before the solver gets there. A guess that
+//! is wrong costs a request and nothing else; the solver never waits for a scout.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use reana_index::{Client, MetadataAnswer};
+use reana_model::{
+    DistFile, ExtraName, Listing, PackageName, Requirement, Tags, Target, Version, VersionSpecifiers,
+};
+
+/// How many scouts wait for answers at once. They do nothing else, so that they are many more than processors.
+const SCOUTS: usize = 32;
+
+/// The most requirements that are followed in one run.
+const MOST_FOLLOWED: usize = 20_000;
+
+/// Scouts over a client.
+pub(crate) struct Scouts {
+    orders: Sender<Order>,
+    ground: Arc<Ground>,
+}
+
+/// The versions that old locks pin: they will likely be kept.
+pub(crate) type Kept = BTreeMap<PackageName, BTreeSet<Version>>;
+
+/// What scouts share.
+struct Ground {
+    client: Arc<Client>,
+    kept: Kept,
+    seen: Mutex<HashSet<Order>>,
+}
+
+/// One requirement to follow.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Order {
+    name: PackageName,
+    extras: Vec<ExtraName>,
+    specifiers: VersionSpecifiers,
+    target: Target,
+}
+
+impl Scouts {
+    /// Scouts that wait for orders; they end with the client's last user.
+    pub(crate) fn new(client: Arc<Client>, kept: Kept) -> Self {
+        let (orders, receiver) = channel();
+        let ground = Arc::new(Ground { client, kept, seen: Mutex::default() });
+        let receiver = Arc::new(Mutex::new(receiver));
+        for _ in 0..SCOUTS {
+            let (receiver, ground, orders) = (Arc::clone(&receiver), Arc::clone(&ground), orders.clone());
+            std::thread::spawn(move || work(&receiver, &ground, &orders));
+        }
+        Self { orders, ground }
+    }
+
+    /// Follows a requirement; returns at once.
+    pub(crate) fn follow(&self, requirement: &Requirement, target: &Target) {
+        order(requirement, target, &self.ground, &self.orders);
+    }
+}
+
+fn order(requirement: &Requirement, target: &Target, ground: &Ground, orders: &Sender<Order>) {
+    let Some(specifiers) = requirement.specifiers() else { return };
+    let order = Order {
+        name: requirement.name.clone(),
+        extras: requirement.extras.clone(),
+        specifiers: specifiers.clone(),
+        target: *target,
+    };
+    let mut seen = ground.seen.lock().unwrap_or_else(PoisonError::into_inner);
+    if seen.len() < MOST_FOLLOWED && seen.insert(order.clone()) {
+        ground.client.expect(std::slice::from_ref(&order.name));
+        // Nobody listens any more when the run is over.
+        let _ended = orders.send(order);
+    }
+}
+
+fn work(receiver: &Mutex<Receiver<Order>>, ground: &Ground, orders: &Sender<Order>) {
+    loop {
+        let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(next) = next else { return };
+        for requirement in needs(&next, ground).unwrap_or_default() {
+            order(&requirement, &next.target, ground, orders);
+        }
+    }
+}
+
+/// What the likely version of an order's package requires. Failures are for the solver to meet, if it ever gets there.
+fn needs(order: &Order, ground: &Ground) -> Option<Vec<Requirement>> {
+    let listing = ground.client.listing(&order.name).ok()?;
+    let kept = ground.kept.get(&order.name);
+    let file = likely(listing.as_ref(), kept, &order.specifiers, &order.target)?;
+    let answer = ground.client.metadata(&order.name, file, &order.target).ok()?;
+    let MetadataAnswer::Known(metadata) = answer else { return None };
+    let environment = order.target.marker_environment();
+    let applies = |requirement: &&Requirement| requirement.marker.evaluate(&environment, &order.extras);
+    Some(metadata.requires_dist.iter().filter(applies).cloned().collect())
+}
+
+/// The file that a solver would likely take: of the version that is kept, else of the newest one that is accepted
+/// and has one.
+fn likely<'l>(
+    listing: &'l dyn Listing,
+    kept: Option<&BTreeSet<Version>>,
+    specifiers: &VersionSpecifiers,
+    target: &Target,
+) -> Option<&'l DistFile> {
+    let tags = target.tags();
+    let python = target.python.version();
+    let names_prerelease = specifiers.iter().any(|specifier| specifier.version().any_prerelease());
+    let find = |is_wanted: &dyn Fn(&Version) -> bool| {
+        let versions = listing.versions().iter().enumerate().rev();
+        let mut wanted = versions.filter(|(_, version)| is_wanted(version) && specifiers.contains(version));
+        wanted.find_map(|(index, _)| best(listing.files(index), &tags, &python))
+    };
+    if let Some(file) = kept.and_then(|kept| find(&|version| kept.contains(version))) {
+        return Some(file);
+    }
+    if names_prerelease {
+        return find(&|_| true);
+    }
+    find(&|version| !version.any_prerelease()).or_else(|| find(&Version::any_prerelease))
+}
+
+fn best<'f>(files: &'f [DistFile], tags: &Tags, python: &Version) -> Option<&'f DistFile> {
+    let usable = files.iter().filter(|file| {
+        !file.yanked.is_yanked()
+            && file.requires_python.as_ref().is_none_or(|requires| requires.contains(python))
+    });
+    let ranked = usable.filter_map(|file| match file.name.wheel() {
+        Some(wheel) => tags.rank(wheel).map(|rank| (rank, file)),
+        None => Some((u32::MAX, file)),
+    });
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, file)| file)
+}
