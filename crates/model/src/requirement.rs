@@ -195,7 +195,7 @@ pub fn parse_specifiers_mended(text: &str) -> Result<VersionSpecifiers, Requirem
     })
 }
 
-/// Mends old-style specifiers: a comma between two of them, no `.*` after an ordering, no quotes.
+/// Mends old-style specifiers: a comma between two of them, no `.*` after an ordering, no quotes, no `>dev`.
 fn mend(specifiers: &str) -> String {
     let bare = specifiers.replace(['"', '\''], "");
     let mut parts: Vec<String> = Vec::new();
@@ -212,8 +212,12 @@ fn mend(specifiers: &str) -> String {
                 "==" | "!=" | "===" => version,
                 _ => version.trim_end_matches(".*"),
             };
-            parts.push(format!("{operator}{version}"));
             rest = &rest[end..];
+            // `pytz>dev` of celery 4: every version was newer than such a word, before PEP 440.
+            if matches!(operator, ">" | ">=") && version == "dev" {
+                continue;
+            }
+            parts.push(format!("{operator}{version}"));
         }
         if !piece.trim().is_empty() && !piece.contains(['<', '>', '=', '!', '~']) {
             parts.push(piece.trim().to_owned());
@@ -258,6 +262,8 @@ mod tests {
         check("foo>='1.0',; python_version<'3'", "foo [] >=1.0 ; python_full_version < '3'");
         check("foo==1.*; extra == 'Test_X'", "foo [] ==1.* ; extra == 'test-x'");
         check("foo!=1.0,", "foo [] !=1.0 ; ");
+        check("pytz (>dev)", "pytz []  ; ");
+        check("pytz>dev ; python_version>'3'", "pytz []  ; python_full_version >= '3.1'");
     }
 
     #[test]
