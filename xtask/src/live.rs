@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
+use crate::job::{Case, Job, lock, normalised, pins, read};
 use crate::project::{build, output, root};
 
 /// How a check ended, if it did not fail.
@@ -15,35 +16,11 @@ enum Outcome {
     Skipped(String),
 }
 
-/// Pins of a lock: names (normalised, without extras) and versions.
-type Pins = BTreeMap<String, String>;
-
-/// What a manifest declares and when it is locked.
-struct Job<'a> {
-    install_requires: &'a [String],
-    extras_require: &'a BTreeMap<String, Vec<String>>,
-    extras: &'a [String],
-    python: &'a str,
-    cutoff: &'a str,
-}
-
 #[derive(Deserialize)]
 struct Incident {
     python: String,
     install_requires: Vec<String>,
     builds: Vec<BTreeMap<String, String>>,
-}
-
-#[derive(Deserialize)]
-struct Case {
-    component: String,
-    python: String,
-    cutoff: String,
-    extras: Vec<String>,
-    install_requires: Vec<String>,
-    extras_require: BTreeMap<String, Vec<String>>,
-    requirements_in: Option<String>,
-    expected: Pins,
 }
 
 /// Runs all checks, also after one has failed, and ends with their count.
@@ -142,10 +119,9 @@ fn incident_at(
         command,
         &Job {
             install_requires: &incident.install_requires,
-            extras_require: &BTreeMap::new(),
-            extras: &[],
             python: &incident.python,
             cutoff: when,
+            ..Job::default()
         },
     )?;
     let mut said = Vec::new();
@@ -158,16 +134,7 @@ fn incident_at(
 
 /// Locks what a REANA component declared; all that it required by itself must be pinned.
 fn replay(command: &Path, case: &Case) -> Result<Outcome> {
-    let found = lock(
-        command,
-        &Job {
-            install_requires: &case.install_requires,
-            extras_require: &case.extras_require,
-            extras: &case.extras,
-            python: &case.python,
-            cutoff: &case.cutoff,
-        },
-    )?;
+    let found = lock(command, &case.job())?;
     for requirement in &case.install_requires {
         let name =
             normalised(requirement.split(['[', '<', '>', '=', '!', '~', ';', ' ']).next().unwrap_or(""));
@@ -177,59 +144,9 @@ fn replay(command: &Path, case: &Case) -> Result<Outcome> {
     Ok(Outcome::Passed(format!("{equal} of {} pins are those that were committed", case.expected.len())))
 }
 
-/// Locks a setup.py that is written for the purpose, over the default index, and gives the pins.
-fn lock(command: &Path, job: &Job<'_>) -> Result<Pins> {
-    let folder = tempfile::tempdir()?;
-    let setup_py = format!(
-        "from setuptools import setup\n\nsetup(\n    name=\"live\",\n    version=\"1.0\",\n    install_requires={},\n    extras_require={},\n)\n",
-        serde_json::to_string(job.install_requires)?,
-        serde_json::to_string(job.extras_require)?,
-    );
-    std::fs::write(folder.path().join("setup.py"), setup_py)?;
-    let mut compile = Command::new(command);
-    compile.current_dir(folder.path()).args(["compile", "setup.py", "--output-file=-", "--quiet"]);
-    compile.arg(format!("--python-version={}", job.python)).arg(format!("--exclude-newer={}", job.cutoff));
-    compile.args(job.extras.iter().map(|extra| format!("--extra={extra}")));
-    let found = pins(&output(&mut compile)?);
-    if found.is_empty() {
-        bail!("the lock is empty");
-    }
-    Ok(found)
-}
-
-/// The pins of a lock, hashes and annotations left out.
-fn pins(lock: &str) -> Pins {
-    let pin = |line: &str| {
-        let (name, rest) = line.split_once("==")?;
-        let name = name.split('[').next()?;
-        let version = rest.split([' ', ';', '\\']).next()?;
-        name.starts_with(|first: char| first.is_ascii_alphanumeric())
-            .then(|| (normalised(name), version.to_owned()))
-    };
-    lock.lines().filter_map(pin).collect()
-}
-
-fn normalised(name: &str) -> String {
-    name.trim().to_lowercase().replace(['_', '.'], "-")
-}
-
-fn read<T: serde::de::DeserializeOwned>(name: &str) -> Result<T> {
-    let path = root().join("fixtures").join(name);
-    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    serde_json::from_str(&text).with_context(|| path.display().to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pins_are_read_from_both_styles() {
-        let lock = "# header==1\nA_b[x,y]==1.0 \\\n    --hash=sha256:00\n    # via c\nc==2 ; python_version > \"3\"  # via d==1\n-e .\n";
-        let expected =
-            [("a-b", "1.0"), ("c", "2")].map(|(name, version)| (name.to_owned(), version.to_owned()));
-        assert_eq!(pins(lock), Pins::from(expected));
-    }
 
     #[test]
     fn one_failed_check_fails_the_run() {

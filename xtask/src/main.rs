@@ -1,4 +1,4 @@
-//! What people here do more than once: `cargo xtask test`, `live`, `record`, `generate`, `tidy`.
+//! What people here do more than once: `cargo xtask test`, `live`, `replay`, `record`, `generate`, `tidy`.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -6,9 +6,11 @@
 )]
 
 mod generate;
+mod job;
 mod live;
 mod project;
 mod record;
+mod replay;
 mod suite;
 #[cfg(test)]
 mod tidy;
@@ -31,6 +33,8 @@ enum Task {
     Live,
     /// Check the house rules alone
     Tidy,
+    /// Make REANA's own locks since 2021 again, over the live index as of their moments
+    Replay(replay::Options),
     /// Write the recorded index of the example fleet anew, from the live one
     Record(record::Options),
     /// Write the command's reference, man page, completions and schema into docs/
@@ -46,6 +50,7 @@ fn main() -> Result<()> {
         Task::Test => suite::test(),
         Task::Live => live::live(),
         Task::Tidy => suite::tidy(),
+        Task::Replay(options) => replay::replay(&options),
         Task::Record(options) => record::record(&options),
         Task::Generate { check } => generate::generate(check),
     }
