@@ -112,7 +112,7 @@ pub(crate) struct OutputArgs {
     /// Write nothing; exit 1 when a lock is stale, and say why
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) check: bool,
-    /// Say why this version of a package, and who holds it back, by file and line
+    /// Say why this version of a package, and who holds it back, by file and line; write nothing
     #[arg(long, value_name = "NAME")]
     pub(crate) explain: Vec<String>,
     /// How to answer on stdout

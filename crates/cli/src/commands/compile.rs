@@ -219,9 +219,10 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
         let all = serde_json::json!({ "locks": each.collect::<Vec<_>>() });
         ui.data(&format!("{all:#}\n"));
     } else {
-        for why in locked.iter().flat_map(|(_, made)| &made.why) {
-            ui.data(&report::explanation(why));
-        }
+        locked.iter().for_each(|(prepared, made)| ui.data(&report::explanations(prepared, made)));
+    }
+    if !output.explain.is_empty() {
+        return explained(args, locked);
     }
     if output.check {
         return Ok(check(output.format, locked, &stale, ui));
@@ -235,10 +236,25 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
     }
     if output.dry_run {
         ui.say("Dry run: nothing is written.");
-    } else if output.explain.is_empty() {
+    } else {
         write(plan, locked, ui)?;
     }
     Ok(Exit::Done)
+}
+
+/// A question was asked, so nothing is written. A package that no lock has is an answer of its own kind.
+fn explained(args: &CompileArgs, locked: &[(&Prepared, Locked)]) -> Result<Exit, Failure> {
+    let is_told = |name: &str| {
+        let name = PackageName::new(name.to_owned()).ok();
+        locked.iter().flat_map(|(_, made)| &made.why).any(|why| Some(&why.name) == name.as_ref())
+    };
+    let missing: Vec<&str> =
+        args.output.explain.iter().map(String::as_str).filter(|name| !is_told(name)).collect();
+    if missing.is_empty() {
+        Ok(Exit::Done)
+    } else {
+        Err(Failure::input(format!("nothing requires {}", missing.join(", "))))
+    }
 }
 
 fn write(plan: &Plan, locked: &[(&Prepared, Locked)], ui: &Ui) -> Result<(), Failure> {

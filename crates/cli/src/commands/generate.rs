@@ -43,13 +43,14 @@ pub(crate) fn all(folder: &Path, _ui: &Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// The manual page: the command itself, then each of its commands.
 fn manual_page() -> Result<Vec<u8>, Failure> {
     let internal =
         |error: std::io::Error| Failure::internal(format!("failed to write the manual page: {error}"));
-    let command = visible();
+    let command = fixed();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page).map_err(internal)?;
-    for subcommand in command.get_subcommands() {
+    for subcommand in shown(&command) {
         let man = clap_mangen::Man::new(subcommand.clone());
         man.render_synopsis_section(&mut page).map_err(internal)?;
         man.render_description_section(&mut page).map_err(internal)?;
@@ -62,10 +63,9 @@ fn manual_page() -> Result<Vec<u8>, Failure> {
 fn reference() -> String {
     let mut text =
         "# Commands\n\nMade from the command's own definitions by `cargo xtask generate`.\n".to_owned();
-    for subcommand in visible().get_subcommands() {
-        let mut subcommand = subcommand.clone().bin_name(format!("reana-lock {}", subcommand.get_name()));
+    for subcommand in shown(&fixed()) {
         text.push_str(&format!("\n## reana-lock {}\n\n```text\n", subcommand.get_name()));
-        for line in subcommand.render_long_help().to_string().lines() {
+        for line in subcommand.clone().render_long_help().to_string().lines() {
             text.push_str(line.trim_end());
             text.push('\n');
         }
@@ -74,15 +74,13 @@ fn reference() -> String {
     text
 }
 
-/// The definitions without clap's own `help` command; the width is fixed, so that documents are the same everywhere.
-fn visible() -> Command {
-    let command = Cli::command().disable_help_subcommand(true).term_width(100);
-    let names: Vec<String> =
-        command.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name().to_owned()).collect();
-    let shown: Vec<Command> =
-        command.get_subcommands().filter(|c| names.contains(&c.get_name().to_owned())).cloned().collect();
-    let mut bare =
-        Command::new("reana-lock").about(command.get_about().cloned().unwrap_or_default()).term_width(100);
-    bare = bare.version(env!("CARGO_PKG_VERSION")).disable_help_subcommand(true);
-    bare.subcommands(shown)
+/// The definitions with a fixed width, so that documents are the same everywhere.
+fn fixed() -> Command {
+    let mut command = Cli::command().disable_help_subcommand(true).term_width(100);
+    command.build();
+    command
+}
+
+fn shown(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set())
 }

@@ -47,8 +47,23 @@ fn files(count: usize) -> String {
 pub(crate) fn summary(prepared: &Prepared, locked: &Locked) -> String {
     let count = locked.pins.len();
     let pins = if count == 1 { "1 pin".to_owned() } else { format!("{count} pins") };
-    let targets: Vec<String> = prepared.request.targets.iter().map(Target::to_string).collect();
-    format!("{}: {pins} for {}; {}", prepared.lock_shown, targets.join(", "), changed(prepared, locked))
+    let shown = if prepared.lock.is_none() { "stdout" } else { &prepared.lock_shown };
+    format!("{shown}: {pins} for {}; {}", targets(&prepared.request.targets), changed(prepared, locked))
+}
+
+/// Targets in words: `Python 3.12 on linux/amd64, linux/arm64`.
+fn targets(targets: &[Target]) -> String {
+    let mut by_python: Vec<(String, Vec<String>)> = Vec::new();
+    for target in targets {
+        let (python, platform) = (target.python.short(), target.platform.to_string());
+        match by_python.iter_mut().find(|(known, _)| *known == python) {
+            Some((_, platforms)) => platforms.push(platform),
+            None => by_python.push((python, vec![platform])),
+        }
+    }
+    let each =
+        by_python.iter().map(|(python, platforms)| format!("Python {python} on {}", platforms.join(", ")));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 fn changed(prepared: &Prepared, locked: &Locked) -> String {
@@ -79,15 +94,28 @@ fn changed(prepared: &Prepared, locked: &Locked) -> String {
     if parts.is_empty() { "header or layout changed".to_owned() } else { parts.join(", ") }
 }
 
-/// Why a package stands where it stands, for people.
-pub(crate) fn explanation(why: &Why) -> String {
-    let mut lines = vec![format!("{} {} for {}", why.name, why.version, why.target)];
+/// Why packages stand where they stand, for people. Targets that agree are told together.
+pub(crate) fn explanations(prepared: &Prepared, locked: &Locked) -> String {
+    let mut told: Vec<(Why, Vec<Target>)> = Vec::new();
+    for why in &locked.why {
+        let same = |(known, _): &&mut (Why, Vec<Target>)| Why { target: why.target, ..known.clone() } == *why;
+        match told.iter_mut().find(same) {
+            Some((_, targets)) => targets.push(why.target),
+            None => told.push((why.clone(), vec![why.target])),
+        }
+    }
+    told.iter().map(|(why, targets)| explanation(prepared, why, targets)).collect()
+}
+
+fn explanation(prepared: &Prepared, why: &Why, on: &[Target]) -> String {
+    let prefix = if prepared.name.is_empty() { String::new() } else { format!("{}: ", prepared.name) };
+    let mut lines = vec![format!("{prefix}{} {}, for {}", why.name, why.version, targets(on))];
     lines.push("  required by:".to_owned());
     lines.extend(why.wanted_by.iter().map(|reason| format!("    {}: {}", reason.by, reason.text)));
     if why.newer.is_empty() {
         lines.push("  it is the newest version".to_owned());
     } else {
-        lines.push("  newer versions:".to_owned());
+        lines.push("  newer versions, and what holds them back:".to_owned());
     }
     for newer in &why.newer {
         lines.push(format!("    {}: {}", newer.version, holder(&newer.by)));
