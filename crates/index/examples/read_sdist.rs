@@ -31,10 +31,13 @@ fn show(bytes: &[u8], file: &str, target: &Target) -> String {
     match read(bytes, file, &package, name.version(), target) {
         SdistAnswer::Invalid { reason } => format!("invalid: {reason}"),
         SdistAnswer::Unreadable { reason } => format!("unreadable: {reason}"),
-        SdistAnswer::Known { metadata, .. } => {
+        SdistAnswer::Known { metadata, consulted_python, consulted_platform, .. } => {
+            let facts =
+                [(consulted_python, " (looked at the Python)"), (consulted_platform, " (at the platform)")];
+            let facts: String = facts.iter().filter(|(is, _)| *is).map(|(_, text)| *text).collect();
             let python = metadata.requires_python.map(|python| python.to_string()).unwrap_or_default();
             let requires = metadata.requires_dist.iter().map(|one| format!("\n    {one}"));
-            format!("{:?} python{python}{}", metadata.grade, requires.collect::<String>())
+            format!("{:?} python{python}{facts}{}", metadata.grade, requires.collect::<String>())
         }
     }
 }
