@@ -50,7 +50,7 @@ impl Interp<'_> {
                 self.import(&module.text.clone(), range)?;
                 self.import(&top, range).map(Some)
             }
-            ("eval", Some(Value::Str(_))) => Ok(None),
+            ("eval", Some(Value::Str(text))) if args.positional.len() == 1 => self.eval_text(&text, range),
             ("str" | "repr", value) => self.make_text(name, value, args),
             (
                 "int" | "float" | "bool" | "len" | "abs" | "ord" | "chr" | "round" | "hash" | "id"
@@ -426,7 +426,7 @@ impl Interp<'_> {
             }));
         }
         if let (Value::Builtin(owner), "hasattr") = (value, name)
-            && let ("sys", "real_prefix" | "frozen" | "pypy_version_info" | "getwindowsversion") =
+            && let ("sys", "pypy_translation_info" | "real_prefix" | "frozen" | "pypy_version_info" | "getwindowsversion") =
                 (&**owner, &*attribute)
         {
             return Ok(Some(Value::Bool(false)));

@@ -11,6 +11,10 @@ use super::heap::{Dict, Entry, Object, Scope};
 use super::interp::{Exits, Interp, Run, Stop};
 use super::value::{Key, Value};
 
+/// How often a function may be calling itself, and how often with arguments that are not known.
+const MAX_RECURSION: usize = 150;
+const MAX_VAGUE_RECURSION: usize = 3;
+
 impl Interp<'_> {
     pub(super) fn call(&mut self, callee: &Value, args: Args, range: TextRange) -> Run<Value> {
         self.enter(range)?;
@@ -110,6 +114,32 @@ impl Interp<'_> {
         range: TextRange,
     ) -> Run<Value> {
         self.spend(20, range)?;
+        let place = (function.globals, function.place);
+        let active = self.active.get(&place).copied().unwrap_or(0);
+        let is_vague = args.open.is_some() || args.values().any(|value| self.reason_in(value, 0).is_some());
+        if active >= MAX_RECURSION || (active >= MAX_VAGUE_RECURSION && is_vague) {
+            return self.give_up_recursion(function, &args, range);
+        }
+        self.active.insert(place, active + 1);
+        let result = self.run_function(function, args, range);
+        self.active.insert(place, active);
+        result
+    }
+
+    /// A recursion that may have no end here, though it has one in Python.
+    fn give_up_recursion(&mut self, function: &Rc<Function>, args: &Args, range: TextRange) -> Run<Value> {
+        let why = args
+            .values()
+            .find_map(|value| self.reason_in(value, 0))
+            .unwrap_or_else(|| self.why(range, "the recursion is too deep"));
+        let reached: Vec<Value> = args.values().cloned().collect();
+        self.lose_all(&reached);
+        self.poison(function, &why, range)?;
+        self.may_raise(&why, range)?;
+        Ok(Value::Unknown(why))
+    }
+
+    fn run_function(&mut self, function: &Rc<Function>, args: Args, range: TextRange) -> Run<Value> {
         let scope = Scope { parent: Some(function.scope), ..Scope::default() };
         let scope = self.alloc(Object::Scope(scope));
         self.bind(function, scope, args, range)?;

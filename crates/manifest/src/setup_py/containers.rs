@@ -652,7 +652,10 @@ impl Interp<'_> {
             Value::Str(text) => self.text_method(&text.clone(), name, args, range),
             Value::Bytes(text) => match name {
                 "decode" => Ok(Some(Value::Str(text.clone()))),
-                _ => Ok(None),
+                _ => match self.text_method(&text.clone(), name, args, range)? {
+                    Some(Value::Str(text)) => Ok(Some(Value::Bytes(text))),
+                    _ => Ok(None),
+                },
             },
             Value::Path(path) => self.path_method(&path.clone(), name, args, range),
             Value::Match(found) => Ok(self.match_method(&found.clone(), name, args)),

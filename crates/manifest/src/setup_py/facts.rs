@@ -54,19 +54,28 @@ impl Calls {
         let joined = match (&self.0, &other.0) {
             (_, None) => return None,
             (None, Some(call)) => call.clone(),
-            (Some(a), Some(b)) => SetupCall {
-                name: join_facts(&a.name, &b.name, why),
-                version: join_facts(&a.version, &b.version, why),
-                python_requires: join_facts(&a.python_requires, &b.python_requires, why),
-                install_requires: join_facts(&a.install_requires, &b.install_requires, why),
-                extras_require: join_facts(&a.extras_require, &b.extras_require, why),
-                setup_requires: join_facts(&a.setup_requires, &b.setup_requires, why),
-                origin: a.origin.clone(),
-                notes: Vec::new(),
-                consulted: Consulted::default(),
-            },
+            (Some(a), Some(b)) => a.clone().join(b, why),
         };
         (self.0.as_ref() != Some(&joined)).then_some(Self(Some(joined)))
+    }
+}
+
+impl SetupCall {
+    /// The facts that both agree on; the others are unknown, for a reason.
+    pub(super) fn join(self, other: &Self, why: &Why) -> Self {
+        Self {
+            name: join_facts(&self.name, &other.name, why),
+            version: join_facts(&self.version, &other.version, why),
+            python_requires: join_facts(&self.python_requires, &other.python_requires, why),
+            install_requires: join_facts(&self.install_requires, &other.install_requires, why),
+            extras_require: join_facts(&self.extras_require, &other.extras_require, why),
+            setup_requires: join_facts(&self.setup_requires, &other.setup_requires, why),
+            consulted: Consulted {
+                python: self.consulted.python || other.consulted.python,
+                platform: self.consulted.platform || other.consulted.platform,
+            },
+            ..self
+        }
     }
 }
 
@@ -333,6 +342,7 @@ impl Interp<'_> {
             Value::Tuple(items) => items.to_vec(),
             Value::Ref(id) => match self.heap.get(*id) {
                 Some(Object::List(items)) => items.clone(),
+                Some(Object::Set(items)) if name == "extras_require" => items.values().cloned().collect(),
                 Some(Object::Set(_) | Object::Dict(_)) => {
                     return fail("setuptools takes no unordered collection here");
                 }

@@ -14,6 +14,8 @@ pub(super) struct Function {
     pub(super) name: Rc<str>,
     pub(super) parameters: Parameters,
     pub(super) body: Body,
+    /// Where it starts in its source.
+    pub(super) place: u32,
     pub(super) source: Rc<Source>,
     /// The scope that it was defined in, and that of its module.
     pub(super) scope: Id,

@@ -187,6 +187,8 @@ fn is_present(top: &str, python: PythonVersion) -> Option<bool> {
     match top {
         "imp" | "asyncore" | "asynchat" | "smtpd" => Some(is_old || python.minor < 12),
         "cgi" | "crypt" | "pipes" | "telnetlib" | "uu" | "nntplib" => Some(is_old || python.minor < 13),
+        // setuptools has it up to version 81; Python 3.8 and older get none that is newer.
+        "pkg_resources" if is_old || python.minor < 9 => Some(true),
         "tomllib" => Some(!is_old && python.minor >= 11),
         "builtins" | "configparser" | "queue" | "html" | "pathlib" | "enum" if is_old => None,
         _ if PRESENT.contains(&top) || PRESENT_TOO.contains(&top) => Some(true),
@@ -535,6 +537,7 @@ fn is_sure(module: &str, name: &str) -> bool {
             name,
             "setup" | "find_packages" | "Extension" | "Command" | "Distribution" | "find_namespace_packages"
         ),
+        "pkg_resources" => matches!(name, "parse_version" | "parse_requirements" | "require" | "VersionConflict"),
         "distutils.core" => matches!(name, "setup" | "Extension" | "Command" | "Distribution"),
         "os" | "os.path" | "sys" | "re" | "io" | "codecs" | "glob" | "platform" | "ast" | "json"
         | "subprocess" | "shutil" | "collections" | "itertools" | "functools" | "datetime" | "time"

@@ -8,7 +8,7 @@ use ruff_text_size::TextRange;
 
 use super::door::Door;
 use super::facts::{Calls, Consulted, Note};
-use super::function::Args;
+use super::function::{Args, Function};
 use super::heap::{Heap, Object, Scope, Written, join_values};
 use super::source::Source;
 use super::value::{Id, Raised, Str, Value, Why};
@@ -29,6 +29,7 @@ const MAX_LOST_FUNCTIONS: usize = 200;
 /// The heap's first objects.
 pub(super) const CALLS: Id = 0;
 pub(super) const WRITTEN: Id = 1;
+const MAIN: Id = 2;
 
 /// Why evaluation does not go on as usual.
 #[derive(Debug)]
@@ -69,6 +70,10 @@ pub(super) struct Interp<'d> {
     lost: BTreeSet<Id>,
     lost_functions: Vec<Value>,
     running_lost: bool,
+    /// The first object that the outermost loop over something unknown could make.
+    loop_start: Option<Id>,
+    /// Scopes that were taken for changed, with the number of their names then.
+    poisoned: BTreeMap<Id, usize>,
     pub(super) modules: BTreeMap<String, Id>,
     /// Folders that local modules are looked for in.
     pub(super) search: Vec<String>,
@@ -77,6 +82,11 @@ pub(super) struct Interp<'d> {
     /// What ways that have ended called `setup()` with, and the exception that ended the last one.
     pub(super) ended: Option<Calls>,
     pub(super) last_raise: Option<Rc<Raised>>,
+    /// The version of setuptools that is assumed, and whether anybody asked.
+    pub(super) setuptools: &'static str,
+    pub(super) asked_setuptools: bool,
+    /// How often each function, by its place, is being called right now.
+    pub(super) active: BTreeMap<(Id, u32), usize>,
     pub(super) consulted: Consulted,
     pub(super) notes: Vec<Note>,
 }
@@ -86,7 +96,7 @@ impl<'d> Interp<'d> {
         let mut heap = Heap::default();
         heap.put(CALLS, Object::Calls(Calls::default()));
         heap.put(WRITTEN, Object::Written(Written::default()));
-        let globals = 2;
+        let globals = MAIN;
         heap.put(globals, Object::Scope(Scope::default()));
         Self {
             door,
@@ -103,11 +113,16 @@ impl<'d> Interp<'d> {
             lost: BTreeSet::new(),
             lost_functions: Vec::new(),
             running_lost: false,
+            loop_start: None,
+            poisoned: BTreeMap::new(),
             modules: BTreeMap::new(),
             search: vec![String::new()],
             doubt: None,
             ended: None,
             last_raise: None,
+            setuptools: "",
+            asked_setuptools: false,
+            active: BTreeMap::new(),
             consulted: Consulted::default(),
             notes: Vec::new(),
         }
@@ -228,7 +243,7 @@ impl<'d> Interp<'d> {
         if self.frames.is_empty() {
             return Ok(());
         }
-        self.spend(self.heap.len() / 32 + 1, range)?;
+        self.spend(self.heap.len() / 4 + 1, range)?;
                 let raised = Rc::new(Raised { class: Value::Unknown(why.clone()), why: why.clone() });
         self.doubt = Some(why.clone());
         let heap = self.heap.clone();
@@ -266,13 +281,13 @@ impl<'d> Interp<'d> {
 
     /// A copy of the state, to follow another way from here.
     pub(super) fn fork(&mut self, range: TextRange) -> Run<Heap> {
-        self.spend(self.heap.len() / 16 + 8, range)?;
+        self.spend(self.heap.len() / 4 + 8, range)?;
         Ok(self.heap.clone())
     }
 
     /// Joins what came out of another way. Whether anything changed by it.
     pub(super) fn join(&mut self, other: &Heap, why: &Why, range: TextRange) -> Run<bool> {
-        self.spend(self.heap.len() / 16 + 8, range)?;
+        self.spend(self.heap.len() / 4 + 8, range)?;
         let mut lost = Vec::new();
         let changed = self.heap.join(other, why, &mut lost);
         self.lose_all(&lost);
@@ -327,10 +342,12 @@ impl<'d> Interp<'d> {
             match value {
                 Value::Ref(id) => {
                     if self.lost.insert(id) {
+                        let children = self.heap.children(id);
+                        self.blur_in_loop(id);
                         if let Some(Object::Class(_) | Object::Instance { .. }) = self.heap.get(id) {
                             self.lost_functions.push(Value::Ref(id));
                         }
-                        open.extend(self.heap.children(id));
+                        open.extend(children);
                     }
                 }
                 Value::Tuple(items) => open.extend(items.iter().cloned()),
@@ -344,6 +361,17 @@ impl<'d> Interp<'d> {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// What a loop over something unknown makes and loses is never looked into again: it need not settle.
+    fn blur_in_loop(&mut self, id: Id) {
+        let (Some(start), Some(why)) = (self.loop_start, self.doubt.clone()) else { return };
+        if id >= start
+            && let Some(object @ (Object::List(_) | Object::Iterator(_) | Object::Dict(_) | Object::Set(_))) =
+                self.heap.get_mut(id)
+        {
+            *object = Object::Opaque(why);
         }
     }
 
@@ -369,7 +397,7 @@ impl<'d> Interp<'d> {
     }
 
     fn forget_lost(&mut self, why: &Why, range: TextRange) -> Run<()> {
-        self.spend(self.lost.len() / 8 + 1, range)?;
+        self.spend(self.lost.len() * 2 + 1, range)?;
         // What is in the objects now is lost with them.
         let mut seen = 0;
         while seen < self.lost.len() {
@@ -403,11 +431,15 @@ impl<'d> Interp<'d> {
     }
 
     /// Follows a way again and again, each time joining what it did, until nothing changes any more.
-    pub(super) fn until_stable(
-        &mut self,
-        range: TextRange,
-        mut way: impl FnMut(&mut Self) -> Run<()>,
-    ) -> Run<()> {
+    pub(super) fn until_stable(&mut self, range: TextRange, way: impl FnMut(&mut Self) -> Run<()>) -> Run<()> {
+        let outer = self.loop_start;
+        self.loop_start = outer.or(Some(self.next));
+        let result = self.repeat(range, way);
+        self.loop_start = outer;
+        result
+    }
+
+    fn repeat(&mut self, range: TextRange, mut way: impl FnMut(&mut Self) -> Run<()>) -> Run<()> {
         for _ in 0..MAX_ROUNDS {
             let before = self.fork(range)?;
             let changed = match way(self) {
@@ -441,6 +473,10 @@ impl<'d> Interp<'d> {
             at += 1;
             let functions = self.functions_of(&value);
             for function in functions {
+                if function.globals != MAIN || self.steps > MAX_STEPS / 2 {
+                    self.poison(&function, why, range)?;
+                    continue;
+                }
                 self.doubt = Some(why.clone());
                 let before = self.fork(range)?;
                 let args = Args { open: Some(why.clone()), ..Args::default() };
@@ -460,6 +496,39 @@ impl<'d> Interp<'d> {
             }
         }
         Ok(())
+    }
+
+    /// Takes for changed whatever a function could change: the containers that its names lead to, and the names
+    /// that its source binds from inside of functions.
+    pub(super) fn poison(&mut self, function: &Function, why: &Why, range: TextRange) -> Run<()> {
+        let mut scopes = vec![function.scope, function.globals];
+        let mut at = 0;
+        while let Some(id) = scopes.get(at).copied() {
+            at += 1;
+            let Some(Object::Scope(scope)) = self.heap.get(id).cloned() else { continue };
+            if self.poisoned.contains_key(&id) && self.poisoned.get(&id) == Some(&scope.names.len()) {
+                continue;
+            }
+            self.spend(scope.names.len() + 1, range)?;
+            self.poisoned.insert(id, scope.names.len());
+            scopes.extend(scope.parent);
+            for (name, value) in &scope.names {
+                match value {
+                    Value::Function(inner) => scopes.extend([inner.scope, inner.globals]),
+                    Value::Ref(inner) => match self.heap.get(*inner) {
+                        Some(Object::Module { scope, .. } | Object::Instance { scope, .. }) => scopes.push(*scope),
+                        Some(Object::Class(class)) => scopes.push(class.scope),
+                        _ => self.lose(value),
+                    },
+                    value => self.lose(value),
+                }
+                if function.source.rebinds(name) {
+                    self.lose(value);
+                    self.store_in(id, name, Value::Unknown(why.clone()));
+                }
+            }
+        }
+        self.forget_lost(why, range)
     }
 
     // Texts

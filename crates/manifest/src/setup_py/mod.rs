@@ -99,7 +99,21 @@ pub fn evaluate(files: &dyn Files, path: &str, display: &str, target: &Target) -
                 read: RefCell::new(BTreeMap::new()),
                 questions: RefCell::new(0),
             };
-            run(&door, path, display, target)
+            let newest = run(&door, path, display, target, NEWEST_SETUPTOOLS);
+            match newest {
+                (Ok(call), true) => {
+                    // What holds for the oldest and for any newer one holds for all: versions are compared with bounds.
+                    let (oldest, _) = run(&door, path, display, target, OLDEST_SETUPTOOLS);
+                    let why = Unknown {
+                        origin: call.origin.clone(),
+                        expression: "setuptools.__version__".to_owned(),
+                        reason: "it depends on the version of setuptools".to_owned(),
+                        plug_in: false,
+                    };
+                    oldest.map(|oldest| call.clone().join(&oldest, &Rc::new(why)))
+                }
+                (result, _) => result,
+            }
         };
         let failed = |reason: &str| Unknown {
             origin: Origin::whole(display),
@@ -117,7 +131,31 @@ pub fn evaluate(files: &dyn Files, path: &str, display: &str, target: &Target) -
     })
 }
 
-fn run(door: &door::Door, path: &str, display: &str, target: &Target) -> Result<SetupCall, Unknown> {
+/// What pip installs at least for a build that says nothing, and what is newer than anything that is asked for.
+const OLDEST_SETUPTOOLS: &str = "40.8.0";
+const NEWEST_SETUPTOOLS: &str = "999.0.0";
+
+/// Evaluates with one version of setuptools; and whether it mattered.
+fn run(
+    door: &door::Door,
+    path: &str,
+    display: &str,
+    target: &Target,
+    setuptools: &'static str,
+) -> (Result<SetupCall, Unknown>, bool) {
+    let mut asked = false;
+    let result = run_once(door, path, display, target, setuptools, &mut asked);
+    (result, asked)
+}
+
+fn run_once(
+    door: &door::Door,
+    path: &str,
+    display: &str,
+    target: &Target,
+    setuptools: &'static str,
+    asked: &mut bool,
+) -> Result<SetupCall, Unknown> {
     let file: Arc<str> = display.into();
     let refuse = |reason: String| Unknown {
         origin: Origin::whole(file.clone()),
@@ -128,9 +166,11 @@ fn run(door: &door::Door, path: &str, display: &str, target: &Target) -> Result<
     let bytes = door.read(path).map_err(|error| refuse(error.to_string()))?;
     let source = Rc::new(source::Source::parse(&String::from_utf8_lossy(&bytes), &file, path)?);
     let mut interp = interp::Interp::new(door, *target, source.clone());
+    interp.setuptools = setuptools;
     interp.prepare(&source, interp.globals, Some("__main__"));
     let mut exits = interp::Exits::default();
     let result = interp.attempt(|this| this.block(&source.body, &mut exits));
+    *asked = interp.asked_setuptools;
     if let Err(interp::Stop::Fatal(unknown)) = result {
         return Err(*unknown);
     }

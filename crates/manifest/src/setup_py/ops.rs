@@ -216,6 +216,15 @@ impl Interp<'_> {
                 _ => None,
             },
             Value::Tuple(items) => self.is_among(items, item),
+            Value::Builtin(name) => match (&**name, item) {
+                ("os.environ", Value::Str(variable)) if super::stdlib::is_unset(&variable.text) => Some(false),
+                ("sys.builtin_module_names", Value::Str(module))
+                    if matches!(&*module.text, "__pypy__" | "_cffi_backend") =>
+                {
+                    Some(false)
+                }
+                _ => None,
+            },
             Value::Ref(id) => match self.heap.get(*id)? {
                 Object::List(items) => self.is_among(items, item),
                 Object::Set(items) => match item.key() {

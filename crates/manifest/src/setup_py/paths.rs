@@ -283,6 +283,9 @@ impl Interp<'_> {
                 let why = self.why(range, "the environment is not known");
                 Ok(Some(Value::Unknown(why)))
             }
+            ("os.getenv" | "os.environ.get", Some(name)) if super::stdlib::is_unset(&name.text) => {
+                Ok(Some(args.positional.get(1).cloned().unwrap_or(Value::None)))
+            }
             ("os.getenv" | "os.environ.get", _) => {
                 let why = self.why(range, "the environment is not known");
                 for value in args.values() {

@@ -1,10 +1,12 @@
 //! A Python source: checked against nesting that no recursion could bear, parsed, with its lines.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use reana_model::Origin;
-use ruff_python_ast::Stmt;
+use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
+use ruff_python_ast::{Expr, Stmt};
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, ParseOptions, lexer, parse_unchecked};
 use ruff_text_size::{Ranged as _, TextRange};
@@ -28,6 +30,10 @@ pub(super) struct Source {
     pub(super) path: Rc<str>,
     text: String,
     lines: Vec<usize>,
+    /// Names that functions may bind outside of themselves: by `global`, or as an attribute of something.
+    rebound: BTreeSet<String>,
+    /// Names may be bound in ways that are not looked through.
+    rebinds_any: bool,
     pub(super) body: Vec<Stmt>,
 }
 
@@ -36,7 +42,7 @@ impl Source {
     pub(super) fn parse(text: &str, file: &Arc<str>, path: &str) -> Result<Self, Unknown> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n");
         let lines = line_starts(&text);
-        let mut source = Self { file: file.clone(), path: path.into(), text, lines, body: Vec::new() };
+        let mut source = Self { file: file.clone(), path: path.into(), text, lines, rebound: BTreeSet::new(), rebinds_any: false, body: Vec::new() };
         if source.text.len() > MAX_SOURCE {
             return Err(source.refuse(0, "the source is too long"));
         }
@@ -51,6 +57,8 @@ impl Source {
                         path: path.into(),
                         text: text.to_owned(),
                         lines: line_starts(text),
+                        rebound: BTreeSet::new(),
+                        rebinds_any: false,
                         body: Vec::new(),
                     };
                     trial.check_nesting().ok()?;
@@ -64,7 +72,19 @@ impl Source {
                 source.body = body;
             }
         }
+        let mut finder = Rebinding(BTreeSet::new());
+        for statement in &source.body {
+            finder.visit_stmt(statement);
+        }
+        source.rebound = finder.0;
+        source.rebinds_any =
+            ["setattr(", "globals(", "vars(", "exec(", "__dict__"].iter().any(|word| source.text.contains(word));
         Ok(source)
+    }
+
+    /// Whether code in the source may bind a name that is not its own.
+    pub(super) fn rebinds(&self, name: &str) -> bool {
+        self.rebinds_any || self.rebound.contains(name)
     }
 
     fn parse_text(&self, text: &str) -> Result<Vec<Stmt>, (usize, String)> {
@@ -188,6 +208,29 @@ fn shorten(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Finds the names that functions may bind outside of themselves.
+struct Rebinding(BTreeSet<String>);
+
+impl Visitor<'_> for Rebinding {
+    fn visit_stmt(&mut self, statement: &Stmt) {
+        match statement {
+            Stmt::Global(node) => self.0.extend(node.names.iter().map(|name| name.as_str().to_owned())),
+            Stmt::Nonlocal(node) => self.0.extend(node.names.iter().map(|name| name.as_str().to_owned())),
+            _ => {}
+        }
+        walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &Expr) {
+        if let Expr::Attribute(node) = expression
+            && !node.ctx.is_load()
+        {
+            self.0.insert(node.attr.as_str().to_owned());
+        }
+        walk_expr(self, expression);
+    }
 }
 
 trait TripleQuoted {

@@ -90,6 +90,11 @@ const PLAIN: [&str; 30] = [
     "type",
 ];
 
+/// Variables of the environment that only hosts of documentation set: no image is built there.
+pub(super) fn is_unset(variable: &str) -> bool {
+    matches!(variable, "READTHEDOCS" | "READTHEDOCS_PROJECT" | "READTHEDOCS_VERSION" | "READ_THE_DOCS")
+}
+
 /// Whether a function that is not computed leaves its arguments as they are.
 pub(super) fn leaves_arguments(name: &str) -> bool {
     match name.split_once('.') {
@@ -194,9 +199,11 @@ impl Interp<'_> {
             "sys.argv" | "sys.modules" | "sys.executable" | "sys.prefix" | "sys.base_prefix"
             | "sys.flags" | "sys.path" => (!matches!(dotted, "sys.path" | "sys.modules"))
                 .then(|| self.unknown(range, &format!("`{dotted}` is that of the installer"))),
-            "setuptools.__version__" | "distutils.__version__" | "pip.__version__" => {
-                Some(self.unknown(range, "the version of setuptools is not known"))
+            "setuptools.__version__" => {
+                self.asked_setuptools = true;
+                Some(Value::text(self.setuptools))
             }
+            "pip.__version__" => Some(self.unknown(range, "the version of pip is not known")),
             "six.PY2" | "six.PY3" => {
                 self.consulted.python = true;
                 Some(Value::Bool((python.major == 2) == (dotted == "six.PY2")))
@@ -386,6 +393,22 @@ impl Interp<'_> {
         let value = self.eval(&statement.value);
         self.source = outer;
         // Its place is that of the text.
+        Ok(Some(match value? {
+            Value::Str(value) => Value::Str(trimmed.with(value.text)),
+            value => value,
+        }))
+    }
+
+    /// `eval(text)`.
+    pub(super) fn eval_text(&mut self, text: &Str, range: TextRange) -> Run<Option<Value>> {
+        let trimmed = text.trimmed(str::trim);
+        self.spend_text(trimmed.text.len() * 8, range)?;
+        let file = trimmed.origin.as_ref().map_or_else(|| self.source.file.clone(), |origin| origin.file.clone());
+        let Ok(source) = super::source::Source::parse(&trimmed.text, &file, "").map(Rc::new) else { return Ok(None) };
+        let [ruff_python_ast::Stmt::Expr(statement)] = &source.body[..] else { return Ok(None) };
+        let outer = std::mem::replace(&mut self.source, source.clone());
+        let value = self.eval(&statement.value);
+        self.source = outer;
         Ok(Some(match value? {
             Value::Str(value) => Value::Str(trimmed.with(value.text)),
             value => value,

@@ -288,6 +288,7 @@ impl Interp<'_> {
             name: name.into(),
             parameters: parameters.clone(),
             body,
+            place: parameters.range.start().to_u32(),
             source: self.source.clone(),
             scope: parent,
             globals: self.globals,

@@ -142,7 +142,8 @@ impl Interp<'_> {
             }
             ("format", _) => return Ok(self.format(text, args, range)?.map(Value::Str)),
             ("encode", _) => Value::Bytes(text.clone()),
-            ("decode", _) if self.target.python.major == 2 => Value::Str(text.clone()),
+            // Texts stand for bytes here where a file was opened as binary.
+            ("decode", _) => Value::Str(text.clone()),
             _ => return Ok(self.case_method(text, name, given)),
         };
         Ok(Some(value))

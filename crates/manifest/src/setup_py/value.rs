@@ -163,6 +163,8 @@ pub(super) enum Key {
     Bytes(Rc<str>),
     Tuple(Vec<Key>),
     Builtin(Rc<str>),
+    /// What is equal only to itself: patterns and functions.
+    Itself(usize),
 }
 
 impl Value {
@@ -216,6 +218,8 @@ impl Value {
             Self::Bytes(text) => Key::Bytes(text.text.clone()),
             Self::Tuple(items) => Key::Tuple(items.iter().map(Self::key).collect::<Option<_>>()?),
             Self::Builtin(name) => Key::Builtin(name.clone()),
+            Self::Pattern(pattern) => Key::Itself(Rc::as_ptr(pattern).addr()),
+            Self::Function(function) => Key::Itself(Rc::as_ptr(function).addr()),
             _ => return None,
         })
     }
