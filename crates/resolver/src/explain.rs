@@ -4,13 +4,13 @@
 //! which ranges hold no version that could be taken. These are told, from the manifests downwards; what is
 //! derived from them is left to the reader.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
 use pubgrub::{DerivationTree, External, Ranges};
 use reana_model::PackageName;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::SolveError;
 use crate::leaves::{Absence, Need, Speaker};
@@ -67,7 +67,8 @@ impl fmt::Display for Explanation {
 /// The facts that a proof rests on, each once.
 #[derive(Default)]
 pub(crate) struct Leaves {
-    pub(crate) needs: Vec<(Node, Ranges<Point>, Node, Ranges<Point>)>,
+    pub(crate) needs: Vec<NeedLeaf>,
+    seen: FxHashSet<NeedLeaf>,
     pub(crate) missing: Vec<(Node, Ranges<Point>)>,
     pub(crate) unavailable: Vec<(Node, Ranges<Point>, String)>,
 }
@@ -103,7 +104,7 @@ impl Leaves {
             }
             External::FromDependencyOf(by, versions, on, range) => {
                 let leaf = (by.clone(), versions.clone(), on.clone(), range.clone());
-                if !self.needs.contains(&leaf) {
+                if self.seen.insert(leaf.clone()) {
                     self.needs.push(leaf);
                 }
             }
@@ -186,8 +187,11 @@ fn explain(provider: &Provider<'_, '_>, leaves: &Leaves) -> Result<SolveError, H
     }
     let clash = clash(leaves, &absences);
     let mut lines: Vec<String> = Vec::new();
-    for need in &needs {
-        lines.extend(need.lines.iter().filter(|line| !lines.contains(line)).cloned().collect::<Vec<_>>());
+    let mut told: FxHashSet<&str> = FxHashSet::default();
+    for line in needs.iter().flat_map(|need| &need.lines) {
+        if told.insert(line) {
+            lines.push(line.clone());
+        }
     }
     for (node, versions, why) in &leaves.unavailable {
         lines.push(format!("{} can't be taken: {why}", speaker.versions(node, versions)));
@@ -214,25 +218,26 @@ type NeedLeaf = (Node, Ranges<Point>, Node, Ranges<Point>);
 
 /// From the manifests downwards.
 fn in_order(leaves: &Leaves) -> Vec<&NeedLeaf> {
-    let mut depth: BTreeMap<String, usize> = BTreeMap::new();
-    depth.insert(Node::Root.to_string(), 0);
-    for _ in 0..leaves.needs.len() {
-        let mut changed = false;
-        for (by, _, on, _) in &leaves.needs {
-            if let Some(above) = depth.get(&by.to_string()).copied() {
-                changed |= !depth.contains_key(&on.to_string());
-                depth.entry(on.to_string()).or_insert(above + 1);
+    let mut below: FxHashMap<&Node, Vec<&Node>> = FxHashMap::default();
+    for (by, _, on, _) in &leaves.needs {
+        below.entry(by).or_default().push(on);
+    }
+    let mut depth: FxHashMap<&Node, usize> = FxHashMap::default();
+    depth.insert(&Node::Root, 0);
+    let mut open: VecDeque<&Node> = VecDeque::from([&Node::Root]);
+    while let Some(node) = open.pop_front() {
+        let next = depth.get(node).map_or(0, |depth| depth + 1);
+        for on in below.get(node).map_or(&[][..], Vec::as_slice) {
+            if !depth.contains_key(on) {
+                depth.insert(on, next);
+                open.push_back(on);
             }
-        }
-        if !changed {
-            break;
         }
     }
     let mut ordered: Vec<&NeedLeaf> = leaves.needs.iter().collect();
     ordered.sort_by_cached_key(|(by, versions, on, range)| {
-        let by = by.to_string();
-        let depth = depth.get(&by).copied().unwrap_or(usize::MAX);
-        (depth, by, on.to_string(), versions.to_string(), range.to_string())
+        let depth = depth.get(by).copied().unwrap_or(usize::MAX);
+        (depth, by.to_string(), on.to_string(), versions.to_string(), range.to_string())
     });
     ordered
 }

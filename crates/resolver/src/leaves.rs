@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use pubgrub::Ranges;
 use reana_model::PackageName;
+use rustc_hash::FxHashMap;
 
 use crate::node::{Kinds, Node};
 use crate::provider::Provider;
 use crate::ranges::Point;
 use crate::resolution::{Reason, RequiredBy};
 use crate::search::reason;
-use crate::world::{Facts, Halt};
+use crate::world::{DemandList, Facts, Halt};
 
 /// How many versions of one package are spoken of one by one.
 const MOST_VERSIONS: usize = 3;
@@ -18,6 +19,7 @@ const MOST_VERSIONS: usize = 3;
 /// Puts facts into words.
 pub(crate) struct Speaker<'p, 'w, 'a> {
     provider: &'p Provider<'w, 'a>,
+    seen: FxHashMap<Node, Vec<(Point, DemandList)>>,
 }
 
 /// What one node requires of another, in words.
@@ -43,7 +45,7 @@ pub(crate) enum Absence {
 
 impl<'p, 'w, 'a> Speaker<'p, 'w, 'a> {
     pub(crate) fn new(provider: &'p Provider<'w, 'a>) -> Self {
-        Self { provider }
+        Self { provider, seen: provider.world.demands_seen() }
     }
 
     /// What one node requires of another: the requirement texts, by version.
@@ -58,12 +60,12 @@ impl<'p, 'w, 'a> Speaker<'p, 'w, 'a> {
         };
         let mut texts: BTreeSet<String> = BTreeSet::new();
         let mut points: Vec<Point> = Vec::new();
-        for (at, demands) in self.provider.world.demands_seen(by) {
-            if !versions.contains(&at) {
+        for (at, demands) in self.seen.get(by).map_or(&[][..], Vec::as_slice) {
+            if !versions.contains(at) {
                 continue;
             }
             for demand in demands.iter().filter(|demand| demand.node == *on && demand.range == *range) {
-                let Some(reason) = reason(by, &at, demand) else { continue };
+                let Some(reason) = reason(by, at, demand) else { continue };
                 texts.insert(reason.text.clone());
                 if *by == Node::Root {
                     need.lines.push(format!("{} requires {}", reason.by, reason.text));

@@ -58,7 +58,7 @@ impl Default for Policy {
             no_binary: NamePolicy::default(),
             only_binary: NamePolicy::default(),
             skip_unreadable: NamePolicy::default(),
-            max_decisions: 2_000_000,
+            max_decisions: 500_000,
         }
     }
 }

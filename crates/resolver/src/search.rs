@@ -28,6 +28,8 @@ pub(crate) struct Search {
     decisions: Vec<Decision>,
     position: FxHashMap<Node, usize>,
     incoming: FxHashMap<Node, Vec<Live>>,
+    /// The nodes of each package that were ever demanded.
+    nodes: FxHashMap<PackageName, Vec<Node>>,
 }
 
 /// A demand of a decision that stands.
@@ -44,7 +46,14 @@ impl Search {
         let by = self.decisions.len();
         for demand in demands.iter() {
             let live = Live { by, demand: Rc::clone(demand) };
-            self.incoming.entry(demand.node.clone()).or_default().push(live);
+            if let Some(incoming) = self.incoming.get_mut(&demand.node) {
+                incoming.push(live);
+                continue;
+            }
+            self.incoming.insert(demand.node.clone(), vec![live]);
+            if let Some(name) = demand.node.name() {
+                self.nodes.entry(name.clone()).or_default().push(demand.node.clone());
+            }
         }
         self.position.insert(node.clone(), by);
         self.decisions.push(Decision { node: node.clone(), at: at.clone(), demands });
@@ -76,8 +85,8 @@ impl Search {
 
     /// What is demanded of a package and of it with extras, in the order of the decisions behind it.
     pub(crate) fn incoming_all(&self, name: &PackageName) -> Vec<Live> {
-        let of_name = self.incoming.iter().filter(|(node, _)| node.name() == Some(name));
-        let mut all: Vec<Live> = of_name.flat_map(|(_, live)| live.iter().cloned()).collect();
+        let nodes = self.nodes.get(name).map_or(&[][..], Vec::as_slice);
+        let mut all: Vec<Live> = nodes.iter().flat_map(|node| self.incoming(node).iter().cloned()).collect();
         all.sort_by(|a, b| {
             let key =
                 |live: &Live| live.demand.requirement.as_ref().map(|r| (r.text.clone(), r.origin.clone()));

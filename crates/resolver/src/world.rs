@@ -53,7 +53,8 @@ pub(crate) struct Limit {
     pub(crate) requirement: Rc<Requirement>,
 }
 
-type DemandList = Rc<[Rc<Demand>]>;
+/// What one version demands.
+pub(crate) type DemandList = Rc<[Rc<Demand>]>;
 
 pub(crate) struct World<'a> {
     catalog: &'a dyn Catalog,
@@ -353,16 +354,17 @@ impl<'a> World<'a> {
         demands
     }
 
-    /// What the versions of a node seen so far demand, by version.
-    pub(crate) fn demands_seen(&self, node: &Node) -> Vec<(Point, DemandList)> {
-        if *node == Node::Root {
-            return vec![(Provider::root_version(), Rc::clone(&self.roots))];
+    /// What the versions of each node seen so far demand, by version.
+    pub(crate) fn demands_seen(&self) -> FxHashMap<Node, Vec<(Point, DemandList)>> {
+        let mut all: FxHashMap<Node, Vec<(Point, DemandList)>> = FxHashMap::default();
+        all.insert(Node::Root, vec![(Provider::root_version(), Rc::clone(&self.roots))]);
+        for ((node, version), demands) in self.demands.borrow().iter() {
+            let of_node = all.entry(node.clone()).or_default();
+            of_node.push((Point::on(version.clone()), Rc::clone(demands)));
         }
-        let seen = self.demands.borrow();
-        let of_node = seen.iter().filter(|((of, _), _)| of == node);
-        let mut all: Vec<(Point, DemandList)> =
-            of_node.map(|((_, version), demands)| (Point::on(version.clone()), Rc::clone(demands))).collect();
-        all.sort_by(|a, b| a.0.cmp(&b.0));
+        for of_node in all.values_mut() {
+            of_node.sort_by(|a, b| a.0.cmp(&b.0));
+        }
         all
     }
 

@@ -157,3 +157,21 @@ fn a_chain_of_a_thousand_is_followed() {
     let resolution = world.solve(&["p0".to_owned()], 5_000).expect("a solution");
     assert_eq!(version(&resolution, "p999"), "1");
 }
+
+#[test]
+fn a_contradiction_at_the_end_of_a_long_chain_is_told() {
+    let mut world = World::default();
+    for link in 0..1500 {
+        let next = if link == 1499 { "end>=2".to_owned() } else { format!("p{}", link + 1) };
+        world.add(&format!("p{link}"), 1, &[next]);
+    }
+    world.add("end", 1, &[]);
+    world.add("end", 2, &[]);
+    match world.solve(&["p0".to_owned(), "end<2".to_owned()], 200_000) {
+        Err(SolveError::NoSolution(explanation)) => {
+            assert_eq!(explanation.clash.to_string(), "end");
+            assert_eq!(explanation.roots.len(), 2);
+        }
+        other => panic!("{other:?}"),
+    }
+}
