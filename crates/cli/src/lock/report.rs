@@ -117,8 +117,13 @@ fn explanation(prepared: &Prepared, why: &Why, on: &[Target]) -> String {
     } else {
         lines.push("  newer versions, and what holds them back:".to_owned());
     }
-    for newer in &why.newer {
-        lines.push(format!("    {}: {}", newer.version, holder(&newer.by)));
+    for run in why.newer.chunk_by(|a, b| a.by == b.by) {
+        let versions = match run {
+            [one] => one.version.to_string(),
+            [newest, .., oldest] => format!("{} to {}", oldest.version, newest.version),
+            [] => continue,
+        };
+        lines.extend(run.first().map(|newer| format!("    {versions}: {}", holder(&newer.by))));
     }
     lines.join("\n") + "\n"
 }
