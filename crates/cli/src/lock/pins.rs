@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use reana_index::Client;
-use reana_model::{PackageName, Pin, PinSource, Sha256, Via};
+use reana_model::{DistFile, PackageName, Pin, PinSource, Sha256, Via};
 use reana_resolver::{MergedPin, RequiredBy};
 
 use crate::args::Hashes;
@@ -24,6 +24,9 @@ pub(crate) fn pins_of(
     allowed: &Allowed,
     client: &Client,
 ) -> Result<Vec<Pin>, Failure> {
+    for pin in merged.iter().filter(|_| hashes != Hashes::None) {
+        files_of(pin, hashes).iter().for_each(|file| client.expect_sha256(&pin.name, file));
+    }
     let mut pins = Vec::new();
     for merged in merged {
         let mut pin = pin_of(merged, sources, hashes, client)?;
@@ -79,14 +82,18 @@ fn hashes_of(merged: &MergedPin, hashes: Hashes, client: &Client) -> Result<BTre
             choice.sha256.into_iter().collect()
         });
     }
-    let files = match hashes {
-        Hashes::All => &merged.files,
-        Hashes::Target => &merged.target_files,
-        Hashes::None => return Ok(BTreeSet::new()),
-    };
-    let hash = |file: &reana_model::DistFile| match file.sha256 {
+    let hash = |file: &DistFile| match file.sha256 {
         Some(hash) => Ok(hash),
         None => client.sha256(&merged.name, file).map_err(|error| Failure::from_index(&error)),
     };
-    files.iter().map(hash).collect()
+    files_of(merged, hashes).iter().map(hash).collect()
+}
+
+/// The files whose hashes are written.
+fn files_of(merged: &MergedPin, hashes: Hashes) -> &[DistFile] {
+    match hashes {
+        Hashes::All => &merged.files,
+        Hashes::Target => &merged.target_files,
+        Hashes::None => &[],
+    }
 }
