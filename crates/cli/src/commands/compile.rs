@@ -208,6 +208,7 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
     for (prepared, made) in locked {
         let prefix = if locked.len() > 1 { format!("{}: ", prepared.name) } else { String::new() };
         made.notes.iter().for_each(|note| ui.note(&format!("{prefix}{note}")));
+        made.details.iter().for_each(|detail| ui.detail(&format!("{prefix}{detail}")));
         ui.detail(&format!("{prefix}{}", report::grades(made)));
         made.warnings.iter().for_each(|warning| ui.warn(&format!("{prefix}{warning}")));
     }

@@ -1,10 +1,10 @@
 //! One lock: solved over the catalog, written as text, compared with what was there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use reana_lockfile::{Change, Lock, LockContent};
 use reana_model::{PackageName, Pin};
-use reana_resolver::{MergedPin, SolveError, Why};
+use reana_resolver::{MergedPin, Note, SolveError, Why};
 
 use super::catalog::RunCatalog;
 use super::pins;
@@ -25,6 +25,8 @@ pub(crate) struct Locked {
     pub(crate) why: Vec<Why>,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
+    /// The same at length, for those who asked for more.
+    pub(crate) details: Vec<String>,
     /// What pip will refuse.
     pub(crate) warnings: Vec<String>,
 }
@@ -52,14 +54,42 @@ pub(crate) fn lock(
     let new = reana_lockfile::parse(&text, prepared.lock_shown.as_str());
     let nothing = reana_lockfile::parse("", prepared.lock_shown.as_str());
     let changes = reana_lockfile::diff(prepared.old.as_ref().unwrap_or(&nothing), &new);
-    let mut notes: Vec<String> = resolution.notes.iter().map(ToString::to_string).collect();
+    let (mut notes, details) = told(&resolution.notes);
     notes.extend(absent(prepared, &pins));
     let mut why = Vec::new();
     for name in explain {
         let found = reana_resolver::explain_why(catalog, &prepared.request, &resolution, name);
         why.extend(found.map_err(|error| failure(prepared, &error))?);
     }
-    Ok(Locked { text, pins, changes, merged, why, notes, warnings })
+    Ok(Locked { text, pins, changes, merged, why, notes, details, warnings })
+}
+
+/// More passed-over versions than this are told by their number.
+const MOST_PASSED_OVER: usize = 3;
+
+/// Notes for everybody, and those that only few want to read one by one: an older Python is passed over by many.
+fn told(notes: &[Note]) -> (Vec<String>, Vec<String>) {
+    let (passed, others): (Vec<&Note>, Vec<&Note>) =
+        notes.iter().partition(|note| matches!(note, Note::NoUsableFile { .. }));
+    let mut told: Vec<String> = others.iter().map(ToString::to_string).collect();
+    let details: Vec<String> = passed.iter().map(ToString::to_string).collect();
+    if details.len() <= MOST_PASSED_OVER {
+        told.extend(details);
+        return (told, Vec::new());
+    }
+    let mut by_target: BTreeMap<String, BTreeSet<&PackageName>> = BTreeMap::new();
+    for note in passed {
+        if let Note::NoUsableFile { name, target, .. } = note {
+            by_target.entry(target.to_string()).or_default().insert(name);
+        }
+    }
+    for (target, names) in by_target {
+        let count = names.len();
+        told.push(format!(
+            "{count} packages have newer versions with no file for {target} (`-v` names them)"
+        ));
+    }
+    (told, details)
 }
 
 /// A failure, with the component that it befell.
