@@ -13,6 +13,11 @@ use super::value::{Raised, Str, Value};
 impl Interp<'_> {
     /// What a known function gives; `None` where that is not computed.
     pub(super) fn known_call(&mut self, name: &str, args: &Args, range: TextRange) -> Run<Option<Value>> {
+        if let Some(method) = name.strip_prefix("str.") {
+            let Some((Value::Str(text), rest)) = args.positional.split_first() else { return Ok(None) };
+            let args = Args { positional: rest.to_vec(), keywords: args.keywords.clone(), open: None };
+            return self.text_method(text, method, &args, range);
+        }
         if !name.contains('.') {
             return self.builtin_call(name, args, range);
         }
@@ -33,10 +38,7 @@ impl Interp<'_> {
         if super::exceptions::is_exception(name) {
             self.lose_all(&args.positional);
             let why = self.why(range, &format!("it raises {}", self.source.shown(range)));
-            return Ok(Some(Value::Exception(Rc::new(Raised {
-                class: Value::builtin(name),
-                why,
-            }))));
+            return Ok(Some(Value::Exception(Rc::new(Raised { class: Value::builtin(name), why }))));
         }
         let first = args.positional.first().cloned();
         match (name, first) {
@@ -108,7 +110,7 @@ impl Interp<'_> {
             Some(value) => self.text_of(value).unwrap_or_else(|| "...".into()),
             None => "".into(),
         };
-                let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(120).collect();
+        let said: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(120).collect();
         let why = self.why(range, &format!("the script ends itself here: {said}"));
         Stop::Raise(Rc::new(Raised { class: Value::builtin("SystemExit"), why }))
     }
@@ -426,8 +428,14 @@ impl Interp<'_> {
             }));
         }
         if let (Value::Builtin(owner), "hasattr") = (value, name)
-            && let ("sys", "pypy_translation_info" | "real_prefix" | "frozen" | "pypy_version_info" | "getwindowsversion") =
-                (&**owner, &*attribute)
+            && let (
+                "sys",
+                "pypy_translation_info"
+                | "real_prefix"
+                | "frozen"
+                | "pypy_version_info"
+                | "getwindowsversion",
+            ) = (&**owner, &*attribute)
         {
             return Ok(Some(Value::Bool(false)));
         }

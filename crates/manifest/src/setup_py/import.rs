@@ -537,7 +537,9 @@ fn is_sure(module: &str, name: &str) -> bool {
             name,
             "setup" | "find_packages" | "Extension" | "Command" | "Distribution" | "find_namespace_packages"
         ),
-        "pkg_resources" => matches!(name, "parse_version" | "parse_requirements" | "require" | "VersionConflict"),
+        "pkg_resources" => {
+            matches!(name, "parse_version" | "parse_requirements" | "require" | "VersionConflict")
+        }
         "distutils.core" => matches!(name, "setup" | "Extension" | "Command" | "Distribution"),
         "os" | "os.path" | "sys" | "re" | "io" | "codecs" | "glob" | "platform" | "ast" | "json"
         | "subprocess" | "shutil" | "collections" | "itertools" | "functools" | "datetime" | "time"

@@ -195,7 +195,7 @@ impl<'d> Interp<'d> {
 
     /// A Python exception of a known class.
     pub(super) fn raise(&self, class: &str, message: &str, range: TextRange) -> Stop {
-                let why = self.why(range, &format!("it raises {class}: {message}"));
+        let why = self.why(range, &format!("it raises {class}: {message}"));
         Stop::Raise(Rc::new(Raised { class: Value::builtin(class), why }))
     }
 
@@ -244,7 +244,7 @@ impl<'d> Interp<'d> {
             return Ok(());
         }
         self.spend(self.heap.len() / 4 + 1, range)?;
-                let raised = Rc::new(Raised { class: Value::Unknown(why.clone()), why: why.clone() });
+        let raised = Rc::new(Raised { class: Value::Unknown(why.clone()), why: why.clone() });
         self.doubt = Some(why.clone());
         let heap = self.heap.clone();
         self.record_from(heap, raised);
@@ -431,7 +431,11 @@ impl<'d> Interp<'d> {
     }
 
     /// Follows a way again and again, each time joining what it did, until nothing changes any more.
-    pub(super) fn until_stable(&mut self, range: TextRange, way: impl FnMut(&mut Self) -> Run<()>) -> Run<()> {
+    pub(super) fn until_stable(
+        &mut self,
+        range: TextRange,
+        way: impl FnMut(&mut Self) -> Run<()>,
+    ) -> Run<()> {
         let outer = self.loop_start;
         self.loop_start = outer.or(Some(self.next));
         let result = self.repeat(range, way);
@@ -516,7 +520,9 @@ impl<'d> Interp<'d> {
                 match value {
                     Value::Function(inner) => scopes.extend([inner.scope, inner.globals]),
                     Value::Ref(inner) => match self.heap.get(*inner) {
-                        Some(Object::Module { scope, .. } | Object::Instance { scope, .. }) => scopes.push(*scope),
+                        Some(Object::Module { scope, .. } | Object::Instance { scope, .. }) => {
+                            scopes.push(*scope)
+                        }
                         Some(Object::Class(class)) => scopes.push(class.scope),
                         _ => self.lose(value),
                     },

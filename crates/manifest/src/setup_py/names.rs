@@ -134,6 +134,15 @@ impl Interp<'_> {
                 Ok(Value::Unknown(why))
             }
             Value::Builtin(owner) => self.builtin_attribute(&owner.clone(), name, range),
+            Value::Tuple(items) if matches!(&items[..], [_, _, _, Value::Str(level), _] if &*level.text == "final") => {
+                match ["major", "minor", "micro", "releaselevel", "serial"]
+                    .iter()
+                    .position(|known| *known == name)
+                {
+                    Some(at) => Ok(items.get(at).cloned().unwrap_or(Value::None)),
+                    None => Ok(Value::Method(Rc::new((value.clone(), name.into())))),
+                }
+            }
             Value::Path(_) | Value::Version(_) => match self.property(value, name) {
                 Some(found) => Ok(found),
                 None => Ok(Value::Method(Rc::new((value.clone(), name.into())))),
@@ -343,10 +352,7 @@ impl Interp<'_> {
         if self.is_subclass(&Value::Ref(class), &Value::builtin("BaseException"), 0) == Some(true) {
             self.lose_all(&args.positional);
             let why = self.why(range, &format!("it raises {}", self.source.shown(range)));
-            return Ok(Value::Exception(Rc::new(super::value::Raised {
-                class: Value::Ref(class),
-                why,
-            })));
+            return Ok(Value::Exception(Rc::new(super::value::Raised { class: Value::Ref(class), why })));
         }
         match self.class_attribute(class, "__init__", 0) {
             Err(()) => {

@@ -217,7 +217,9 @@ impl Interp<'_> {
             },
             Value::Tuple(items) => self.is_among(items, item),
             Value::Builtin(name) => match (&**name, item) {
-                ("os.environ", Value::Str(variable)) if super::stdlib::is_unset(&variable.text) => Some(false),
+                ("os.environ", Value::Str(variable)) if super::stdlib::is_unset(&variable.text) => {
+                    Some(false)
+                }
                 ("sys.builtin_module_names", Value::Str(module))
                     if matches!(&*module.text, "__pypy__" | "_cffi_backend") =>
                 {

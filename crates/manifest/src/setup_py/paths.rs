@@ -135,9 +135,7 @@ impl Interp<'_> {
         };
         match mode {
             Some(mode) if !mode.contains(['w', 'a', 'x', '+']) => match self.read_file(&path.text, range)? {
-                Ok(text) => {
-                    Ok(Value::Ref(self.alloc(Object::File(File { text, at: 0 }))))
-                }
+                Ok(text) => Ok(Value::Ref(self.alloc(Object::File(File { text, at: 0 })))),
                 Err(unknown) => {
                     if let Value::Unknown(why) = &unknown {
                         let why = why.clone();

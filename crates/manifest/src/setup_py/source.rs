@@ -5,9 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use reana_model::Origin;
+use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{Expr, Stmt};
-use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::{Mode, ParseOptions, lexer, parse_unchecked};
 use ruff_text_size::{Ranged as _, TextRange};
 
@@ -42,7 +42,15 @@ impl Source {
     pub(super) fn parse(text: &str, file: &Arc<str>, path: &str) -> Result<Self, Unknown> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n");
         let lines = line_starts(&text);
-        let mut source = Self { file: file.clone(), path: path.into(), text, lines, rebound: BTreeSet::new(), rebinds_any: false, body: Vec::new() };
+        let mut source = Self {
+            file: file.clone(),
+            path: path.into(),
+            text,
+            lines,
+            rebound: BTreeSet::new(),
+            rebinds_any: false,
+            body: Vec::new(),
+        };
         if source.text.len() > MAX_SOURCE {
             return Err(source.refuse(0, "the source is too long"));
         }
@@ -77,8 +85,9 @@ impl Source {
             finder.visit_stmt(statement);
         }
         source.rebound = finder.0;
-        source.rebinds_any =
-            ["setattr(", "globals(", "vars(", "exec(", "__dict__"].iter().any(|word| source.text.contains(word));
+        source.rebinds_any = ["setattr(", "globals(", "vars(", "exec(", "__dict__"]
+            .iter()
+            .any(|word| source.text.contains(word));
         Ok(source)
     }
 

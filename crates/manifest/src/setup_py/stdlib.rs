@@ -251,9 +251,9 @@ impl Interp<'_> {
                 Some(path) => self.open(&path, args, range).map(Some),
                 None => Ok(None),
             },
-            "io.StringIO" => Ok(text.map(|text| {
-                Value::Ref(self.alloc(Object::File(super::heap::File { text, at: 0 })))
-            })),
+            "io.StringIO" => {
+                Ok(text.map(|text| Value::Ref(self.alloc(Object::File(super::heap::File { text, at: 0 })))))
+            }
             "platform.system"
             | "platform.machine"
             | "platform.python_implementation"
@@ -403,8 +403,11 @@ impl Interp<'_> {
     pub(super) fn eval_text(&mut self, text: &Str, range: TextRange) -> Run<Option<Value>> {
         let trimmed = text.trimmed(str::trim);
         self.spend_text(trimmed.text.len() * 8, range)?;
-        let file = trimmed.origin.as_ref().map_or_else(|| self.source.file.clone(), |origin| origin.file.clone());
-        let Ok(source) = super::source::Source::parse(&trimmed.text, &file, "").map(Rc::new) else { return Ok(None) };
+        let file =
+            trimmed.origin.as_ref().map_or_else(|| self.source.file.clone(), |origin| origin.file.clone());
+        let Ok(source) = super::source::Source::parse(&trimmed.text, &file, "").map(Rc::new) else {
+            return Ok(None);
+        };
         let [ruff_python_ast::Stmt::Expr(statement)] = &source.body[..] else { return Ok(None) };
         let outer = std::mem::replace(&mut self.source, source.clone());
         let value = self.eval(&statement.value);

@@ -226,9 +226,7 @@ impl Interp<'_> {
         let why = self.why(node.range, &shown);
         Ok(Stop::Raise(match value {
             Value::Exception(raised) => Rc::new(Raised { why, ..(*raised).clone() }),
-            class => {
-                Rc::new(Raised { class: self.exception_class(class), why })
-            }
+            class => Rc::new(Raised { class: self.exception_class(class), why }),
         }))
     }
 
@@ -244,8 +242,7 @@ impl Interp<'_> {
         self.spend(node.range.len().to_usize() / 16, node.range)?;
         let body = Body::Block(node.body.to_vec());
         let is_generator = has_yield(&node.body);
-        let mut value =
-            self.function(node.name.as_str(), &node.parameters, body, is_generator)?;
+        let mut value = self.function(node.name.as_str(), &node.parameters, body, is_generator)?;
         for decorator in node.decorator_list.iter().rev() {
             let callee = self.eval(&decorator.expression)?;
             value = match &callee {

@@ -21,6 +21,19 @@ pub(super) fn lines(text: &Str, keep_ends: bool) -> Vec<Str> {
     text.parts(ranges)
 }
 
+/// Bytes are handled as texts.
+fn as_texts(args: &Args) -> Args {
+    let as_text = |value: &Value| match value {
+        Value::Bytes(text) => Value::Str(text.clone()),
+        value => value.clone(),
+    };
+    Args {
+        positional: args.positional.iter().map(as_text).collect(),
+        keywords: args.keywords.iter().map(|(name, value)| (name.clone(), as_text(value))).collect(),
+        open: args.open.clone(),
+    }
+}
+
 fn is_space(char: char) -> bool {
     char.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&char)
 }
@@ -34,6 +47,7 @@ impl Interp<'_> {
         range: TextRange,
     ) -> Run<Option<Value>> {
         self.spend_text(text.text.len(), range)?;
+        let args = &as_texts(args);
         let part = |position: usize, name: &str| match args.get(position, name) {
             Some(Value::Str(text)) => Some(text.text.clone()),
             _ => None,
