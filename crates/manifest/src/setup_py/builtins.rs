@@ -43,7 +43,7 @@ impl Interp<'_> {
         let first = args.positional.first().cloned();
         match (name, first) {
             ("print", _) => Ok(Some(Value::None)),
-            ("exit" | "quit", code) => Err(self.exit(code, range)),
+            ("exit" | "quit", code) => Err(self.exit(code.as_ref(), range)),
             ("open", Some(path)) => self.open(&path, args, range).map(Some),
             ("exec", Some(code)) => self.exec(&code, args, range).map(Some),
             ("compile", Some(code)) => Ok(matches!(code, Value::Str(_) | Value::Bytes(_)).then_some(code)),
@@ -65,7 +65,7 @@ impl Interp<'_> {
                 "list" | "tuple" | "set" | "frozenset" | "iter" | "reversed" | "enumerate" | "sorted" | "sum"
                 | "any" | "all" | "next",
                 value,
-            ) => self.sequence_call(name, value, args, range),
+            ) => self.sequence_call(name, value.as_ref(), args, range),
             ("dict", _) => {
                 let mut dict = Dict::default();
                 for value in &args.positional {
@@ -105,8 +105,8 @@ impl Interp<'_> {
     }
 
     /// The exception that ends the program.
-    pub(super) fn exit(&mut self, code: Option<Value>, range: TextRange) -> Stop {
-        let said = match &code {
+    pub(super) fn exit(&mut self, code: Option<&Value>, range: TextRange) -> Stop {
+        let said = match code {
             Some(value) => self.text_of(value).unwrap_or_else(|| "...".into()),
             None => "".into(),
         };
@@ -183,13 +183,13 @@ impl Interp<'_> {
     fn sequence_call(
         &mut self,
         name: &str,
-        value: Option<Value>,
+        value: Option<&Value>,
         args: &Args,
         range: TextRange,
     ) -> Run<Option<Value>> {
         if name == "next" {
             let Some(Value::Ref(id)) = value else { return Ok(None) };
-            let Some(Object::Iterator(items)) = self.heap.get_mut(id) else { return Ok(None) };
+            let Some(Object::Iterator(items)) = self.heap.get_mut(*id) else { return Ok(None) };
             if !items.is_empty() {
                 return Ok(Some(items.remove(0)));
             }
@@ -198,7 +198,7 @@ impl Interp<'_> {
                 None => Err(self.raise("StopIteration", "", range)),
             };
         }
-        let items = match &value {
+        let items = match value {
             None => Vec::new(),
             Some(value) => match self.iterate(value, range)? {
                 Ok(items) => items,
@@ -208,7 +208,7 @@ impl Interp<'_> {
         Ok(Some(match name {
             "list" => self.new_list(items),
             "tuple" => Value::tuple(items),
-            "set" | "frozenset" => self.new_set(items, range)?,
+            "set" | "frozenset" => self.new_set(&items, range)?,
             "iter" => self.new_iterator(items),
             "reversed" => {
                 let items = items.into_iter().rev().collect();

@@ -30,7 +30,7 @@ impl Interp<'_> {
                 args.positional.insert(0, bound.0.clone());
                 self.call(&bound.1, args, range)
             }
-            Value::Builtin(name) => self.call_builtin(&name.clone(), args, range),
+            Value::Builtin(name) => self.call_builtin(&name.clone(), &args, range),
             Value::Method(method) => {
                 let (receiver, name) = (method.0.clone(), method.1.clone());
                 if args.open.is_none()
@@ -275,15 +275,15 @@ impl Interp<'_> {
         Ok(())
     }
 
-    fn call_builtin(&mut self, name: &Rc<str>, args: Args, range: TextRange) -> Run<Value> {
+    fn call_builtin(&mut self, name: &Rc<str>, args: &Args, range: TextRange) -> Run<Value> {
         if super::facts::is_setup(name) {
-            return self.record_setup(&args, range);
+            return self.record_setup(args, range);
         }
         if args.open.is_none()
-            && let Some(value) = self.known_call(name, &args, range)?
+            && let Some(value) = self.known_call(name, args, range)?
         {
             return Ok(value);
         }
-        self.give_up(name, &args, range)
+        self.give_up(name, args, range)
     }
 }

@@ -21,33 +21,17 @@ impl Interp<'_> {
         value
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of expression")]
     fn eval_node(&mut self, expression: &Expr) -> Run<Value> {
         let range = expression.range();
         Ok(match expression {
             Expr::Name(node) => return self.load(node.id.as_str(), range),
-            Expr::StringLiteral(node) => {
-                let advances = match node.value.as_slice() {
-                    [literal] => self.source.literal_advances(literal),
-                    _ => false,
-                };
-                self.spend_text(node.value.len(), range)?;
-                Value::Str(self.literal(node.value.to_str(), range, advances))
-            }
-            Expr::BytesLiteral(node) => {
-                let bytes: Vec<u8> = node.value.bytes().collect();
-                Value::Bytes(self.literal(&String::from_utf8_lossy(&bytes), range, false))
-            }
-            Expr::NumberLiteral(node) => match &node.value {
-                Number::Int(int) => match int.as_i64() {
-                    Some(number) => Value::Int(number),
-                    None => self.unknown(range, "the number is too large"),
-                },
-                Number::Float(number) => Value::Float(*number),
-                Number::Complex { .. } => self.unknown(range, "complex numbers are not evaluated"),
-            },
-            Expr::BooleanLiteral(node) => Value::Bool(node.value),
-            Expr::NoneLiteral(_) => Value::None,
-            Expr::EllipsisLiteral(_) => Value::builtin("Ellipsis"),
+            Expr::StringLiteral(_)
+            | Expr::BytesLiteral(_)
+            | Expr::NumberLiteral(_)
+            | Expr::BooleanLiteral(_)
+            | Expr::NoneLiteral(_)
+            | Expr::EllipsisLiteral(_) => return self.eval_literal(expression),
             Expr::List(node) => {
                 let items = self.eval_items(&node.elts)?;
                 match items {
@@ -60,7 +44,7 @@ impl Interp<'_> {
                 Err(why) => Value::Unknown(why),
             },
             Expr::Set(node) => match self.eval_items(&node.elts)? {
-                Ok(items) => self.new_set(items, range)?,
+                Ok(items) => self.new_set(&items, range)?,
                 Err(why) => Value::Unknown(why),
             },
             Expr::Dict(_) | Expr::DictComp(_) | Expr::ListComp(_) | Expr::SetComp(_) | Expr::Generator(_) => {
@@ -126,6 +110,36 @@ impl Interp<'_> {
         })
     }
 
+    fn eval_literal(&mut self, expression: &Expr) -> Run<Value> {
+        let range = expression.range();
+        Ok(match expression {
+            Expr::StringLiteral(node) => {
+                let advances = match node.value.as_slice() {
+                    [literal] => self.source.literal_advances(literal),
+                    _ => false,
+                };
+                self.spend_text(node.value.len(), range)?;
+                Value::Str(self.literal(node.value.to_str(), range, advances))
+            }
+            Expr::BytesLiteral(node) => {
+                let bytes: Vec<u8> = node.value.bytes().collect();
+                Value::Bytes(self.literal(&String::from_utf8_lossy(&bytes), range, false))
+            }
+            Expr::NumberLiteral(node) => match &node.value {
+                Number::Int(int) => match int.as_i64() {
+                    Some(number) => Value::Int(number),
+                    None => self.unknown(range, "the number is too large"),
+                },
+                Number::Float(number) => Value::Float(*number),
+                Number::Complex { .. } => self.unknown(range, "complex numbers are not evaluated"),
+            },
+            Expr::BooleanLiteral(node) => Value::Bool(node.value),
+            Expr::NoneLiteral(_) => Value::None,
+            Expr::EllipsisLiteral(_) => Value::builtin("Ellipsis"),
+            _ => Value::None,
+        })
+    }
+
     /// The items of a display, stars spread; why they are not known, if not.
     fn eval_items(&mut self, elements: &[Expr]) -> Run<Result<Vec<Value>, Why>> {
         let mut items = Vec::new();
@@ -175,7 +189,7 @@ impl Interp<'_> {
             }
             Expr::SetComp(node) => {
                 match self.comprehend(&node.generators, node.range, |this| this.eval(&node.elt))? {
-                    Ok(items) => self.new_set(items, node.range),
+                    Ok(items) => self.new_set(&items, node.range),
                     Err(why) => Ok(Value::Unknown(why)),
                 }
             }
@@ -362,7 +376,7 @@ impl Interp<'_> {
 
     fn eval_fstring(&mut self, node: &ExprFString) -> Run<Value> {
         let mut text = Str { text: "".into(), origin: Some(self.place(node.range)), advances: false };
-        for part in node.value.iter() {
+        for part in &node.value {
             let elements = match part {
                 FStringPart::Literal(literal) => {
                     text = text.with([&*text.text, &*literal.value].concat());
@@ -370,7 +384,7 @@ impl Interp<'_> {
                 }
                 FStringPart::FString(fstring) => &fstring.elements,
             };
-            for element in elements.iter() {
+            for element in elements {
                 match element {
                     InterpolatedStringElement::Literal(literal) => {
                         text = text.with([&*text.text, &*literal.value].concat());

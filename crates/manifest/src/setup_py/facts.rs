@@ -194,10 +194,10 @@ impl Interp<'_> {
             match known.made() {
                 true => {
                     if let Some(joined) = known.join(&call, &why) {
-                        *known = joined;
+                        **known = joined;
                     }
                 }
-                false => *known = call,
+                false => **known = call,
             }
         }
         let why = self.why(range, "what setup() does is not followed");

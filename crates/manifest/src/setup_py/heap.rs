@@ -79,7 +79,7 @@ pub(super) enum Object {
     /// An object whose content is not known any more.
     Opaque(Why),
     /// What `setup()` was called with.
-    Calls(Calls),
+    Calls(Box<Calls>),
     /// Files that were written to by the script itself, by path; the reason for what is not known of it.
     Written(Written),
 }
@@ -192,7 +192,7 @@ fn join_objects(a: &Object, b: &Object, why: &Why, lost: &mut Vec<Value>) -> Opt
             Joined::Order => Some(opaque(a, b, why, lost)),
         },
         (Object::Scope(x), Object::Scope(y)) => join_scopes(x, y, why, lost).map(Object::Scope),
-        (Object::Calls(x), Object::Calls(y)) => x.join(y, why).map(Object::Calls),
+        (Object::Calls(x), Object::Calls(y)) => x.join(y, why).map(|calls| Object::Calls(Box::new(calls))),
         (Object::Written(x), Object::Written(y)) => {
             let mut all = x.clone();
             all.paths.extend(y.paths.iter().cloned());

@@ -463,7 +463,7 @@ impl Interp<'_> {
             }
             None => self.run_source(&source, self.scope, range)?,
             Some(Value::Builtin(name)) if &*name == "<globals>" => {
-                self.run_source(&source, self.globals, range)?
+                self.run_source(&source, self.globals, range)?;
             }
             Some(other) => {
                 let why = self

@@ -94,7 +94,7 @@ pub(super) struct Interp<'d> {
 impl<'d> Interp<'d> {
     pub(super) fn new(door: &'d Door, target: Target, source: Rc<Source>) -> Self {
         let mut heap = Heap::default();
-        heap.put(CALLS, Object::Calls(Calls::default()));
+        heap.put(CALLS, Object::Calls(Box::default()));
         heap.put(WRITTEN, Object::Written(Written::default()));
         let globals = MAIN;
         heap.put(globals, Object::Scope(Scope::default()));
@@ -212,7 +212,7 @@ impl<'d> Interp<'d> {
                 && calls.made()
             {
                 let joined = self.ended.as_ref().and_then(|ended| ended.join(calls, &doubt));
-                self.ended = joined.or_else(|| self.ended.take()).or_else(|| Some(calls.clone()));
+                self.ended = joined.or_else(|| self.ended.take()).or_else(|| Some((**calls).clone()));
             }
             self.last_raise = Some(raised);
             return;
@@ -340,15 +340,13 @@ impl<'d> Interp<'d> {
         let mut open: Vec<Value> = values.to_vec();
         while let Some(value) = open.pop() {
             match value {
-                Value::Ref(id) => {
-                    if self.lost.insert(id) {
-                        let children = self.heap.children(id);
-                        self.blur_in_loop(id);
-                        if let Some(Object::Class(_) | Object::Instance { .. }) = self.heap.get(id) {
-                            self.lost_functions.push(Value::Ref(id));
-                        }
-                        open.extend(children);
+                Value::Ref(id) if self.lost.insert(id) => {
+                    let children = self.heap.children(id);
+                    self.blur_in_loop(id);
+                    if let Some(Object::Class(_) | Object::Instance { .. }) = self.heap.get(id) {
+                        self.lost_functions.push(Value::Ref(id));
                     }
+                    open.extend(children);
                 }
                 Value::Tuple(items) => open.extend(items.iter().cloned()),
                 Value::Method(method) => open.push(method.0.clone()),
@@ -521,7 +519,7 @@ impl<'d> Interp<'d> {
                     Value::Function(inner) => scopes.extend([inner.scope, inner.globals]),
                     Value::Ref(inner) => match self.heap.get(*inner) {
                         Some(Object::Module { scope, .. } | Object::Instance { scope, .. }) => {
-                            scopes.push(*scope)
+                            scopes.push(*scope);
                         }
                         Some(Object::Class(class)) => scopes.push(class.scope),
                         _ => self.lose(value),

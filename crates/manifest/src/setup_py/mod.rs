@@ -20,6 +20,7 @@ mod function;
 mod heap;
 mod import;
 mod interp;
+mod methods;
 mod names;
 mod ops;
 mod packaging;

@@ -267,7 +267,7 @@ impl Interp<'_> {
                     let Some(part) = path_text(Some(value)) else { return Ok(None) };
                     joined = join(&joined, &part.text);
                 }
-                if args.positional.first().is_some() && path_text(args.positional.first()).is_none() {
+                if !args.positional.is_empty() && path_text(args.positional.first()).is_none() {
                     return Ok(None);
                 }
                 Ok(Some(Value::Path(Str::bare(normalize(&joined)))))
@@ -277,11 +277,29 @@ impl Interp<'_> {
                 Ok(self.inside(&path.text).filter(|_| self.written().folder.is_empty()).map(Value::text))
             }
             ("os.path.expanduser", Some(path)) if !path.text.starts_with('~') => Ok(Some(Value::Str(path))),
+            (name, path) if name.starts_with("os.environ.") || matches!(name, "os.getenv" | "os.putenv") => {
+                self.environment_call(name, path.as_ref(), args, range)
+            }
+            _ => {
+                self.note_changes(name, args, is_path, range);
+                Ok(None)
+            }
+        }
+    }
+
+    fn environment_call(
+        &mut self,
+        name: &str,
+        variable: Option<&Str>,
+        args: &Args,
+        range: TextRange,
+    ) -> Run<Option<Value>> {
+        match (name, variable) {
             ("os.environ.setdefault" | "os.environ.update" | "os.putenv" | "os.environ.pop", _) => {
                 let why = self.why(range, "the environment is not known");
                 Ok(Some(Value::Unknown(why)))
             }
-            ("os.getenv" | "os.environ.get", Some(name)) if super::stdlib::is_unset(&name.text) => {
+            ("os.getenv" | "os.environ.get", Some(variable)) if super::stdlib::is_unset(&variable.text) => {
                 Ok(Some(args.positional.get(1).cloned().unwrap_or(Value::None)))
             }
             ("os.getenv" | "os.environ.get", _) => {
@@ -291,10 +309,7 @@ impl Interp<'_> {
                 }
                 Ok(Some(Value::Unknown(why)))
             }
-            _ => {
-                self.note_changes(name, args, is_path, range);
-                Ok(None)
-            }
+            _ => Ok(None),
         }
     }
 

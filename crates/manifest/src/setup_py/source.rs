@@ -7,7 +7,7 @@ use std::sync::Arc;
 use reana_model::Origin;
 use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
-use ruff_python_ast::{Expr, Stmt};
+use ruff_python_ast::{Expr, Stmt, StringFlags as _};
 use ruff_python_parser::{Mode, ParseOptions, lexer, parse_unchecked};
 use ruff_text_size::{Ranged as _, TextRange};
 
@@ -195,7 +195,7 @@ impl Source {
 
     /// Whether each newline of a string literal's value is one of the file.
     pub(super) fn literal_advances(&self, literal: &ruff_python_ast::StringLiteral) -> bool {
-        literal.flags.is_triple_quoted_string()
+        literal.flags.is_triple_quoted()
             && literal.value.matches('\n').count() == self.slice(literal.range()).matches('\n').count()
     }
 }
@@ -239,16 +239,5 @@ impl Visitor<'_> for Rebinding {
             self.0.insert(node.attr.as_str().to_owned());
         }
         walk_expr(self, expression);
-    }
-}
-
-trait TripleQuoted {
-    fn is_triple_quoted_string(self) -> bool;
-}
-
-impl TripleQuoted for ruff_python_ast::StringLiteralFlags {
-    fn is_triple_quoted_string(self) -> bool {
-        use ruff_python_ast::StringFlags as _;
-        self.is_triple_quoted()
     }
 }

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use reana_model::Platform;
 use ruff_text_size::TextRange;
 
 use super::function::Args;
@@ -246,7 +245,7 @@ impl Interp<'_> {
             self.note_program(range);
         }
         match name {
-            "sys.exit" => Err(self.exit(first, range)),
+            "sys.exit" => Err(self.exit(first.as_ref(), range)),
             "io.open" | "codecs.open" | "tokenize.open" => match first {
                 Some(path) => self.open(&path, args, range).map(Some),
                 None => Ok(None),
@@ -254,29 +253,7 @@ impl Interp<'_> {
             "io.StringIO" => {
                 Ok(text.map(|text| Value::Ref(self.alloc(Object::File(super::heap::File { text, at: 0 })))))
             }
-            "platform.system"
-            | "platform.machine"
-            | "platform.python_implementation"
-            | "platform.architecture" => {
-                self.consulted.platform = true;
-                plain(match (name, self.target.platform) {
-                    ("platform.system", _) => "Linux",
-                    ("platform.machine", Platform::LinuxAmd64) => "x86_64",
-                    ("platform.machine", Platform::LinuxArm64) => "aarch64",
-                    ("platform.python_implementation", _) => "CPython",
-                    _ => return Ok(None),
-                })
-            }
-            "platform.python_version" => {
-                self.consulted.python = true;
-                Ok(Some(Value::text(self.target.python.to_string())))
-            }
-            "platform.python_version_tuple" => {
-                self.consulted.python = true;
-                let python = self.target.python;
-                let parts = [python.major, python.minor, python.patch];
-                Ok(Some(Value::tuple(parts.iter().map(|part| Value::text(part.to_string())).collect())))
-            }
+            _ if name.starts_with("platform.") => Ok(self.platform_call(name)),
             "sys.getdefaultencoding" | "sys.getfilesystemencoding" => plain("utf-8"),
             "ast.literal_eval" => self.literal_eval(text.as_ref(), range),
             "json.load" | "json.loads" => self.json(name, first, range),
@@ -327,6 +304,31 @@ impl Interp<'_> {
                 self.packaging_call(name, args, range)
             }
             _ => Ok(None),
+        }
+    }
+
+    /// What `platform` says of the target.
+    fn platform_call(&mut self, name: &str) -> Option<Value> {
+        let python = self.target.python;
+        match name {
+            "platform.python_version" => {
+                self.consulted.python = true;
+                Some(Value::text(python.to_string()))
+            }
+            "platform.python_version_tuple" => {
+                self.consulted.python = true;
+                let parts = [python.major, python.minor, python.patch];
+                Some(Value::tuple(parts.iter().map(|part| Value::text(part.to_string())).collect()))
+            }
+            "platform.system" | "platform.machine" | "platform.python_implementation" => {
+                self.consulted.platform = true;
+                Some(Value::text(match name {
+                    "platform.system" => "Linux",
+                    "platform.machine" => self.target.platform.machine(),
+                    _ => "CPython",
+                }))
+            }
+            _ => None,
         }
     }
 
@@ -429,11 +431,11 @@ impl Interp<'_> {
         };
         self.spend_text(text.text.len() * 8, range)?;
         let Ok(parsed) = serde_json::from_str::<serde_json::Value>(&text.text) else { return Ok(None) };
-        Ok(self.from_json(&parsed, &text))
+        Ok(self.json_value(&parsed, &text))
     }
 
     /// serde_json bounds the depth.
-    fn from_json(&mut self, json: &serde_json::Value, place: &Str) -> Option<Value> {
+    fn json_value(&mut self, json: &serde_json::Value, place: &Str) -> Option<Value> {
         Some(match json {
             serde_json::Value::Null => Value::None,
             serde_json::Value::Bool(flag) => Value::Bool(*flag),
@@ -449,14 +451,14 @@ impl Interp<'_> {
             }
             serde_json::Value::Array(items) => {
                 let items: Option<Vec<Value>> =
-                    items.iter().map(|item| self.from_json(item, place)).collect();
+                    items.iter().map(|item| self.json_value(item, place)).collect();
                 let items = items?;
                 self.new_list(items)
             }
             serde_json::Value::Object(entries) => {
                 let mut dict = Dict::default();
                 for (key, value) in entries {
-                    let value = self.from_json(value, place)?;
+                    let value = self.json_value(value, place)?;
                     self.insert(&mut dict, Value::text(key.as_str()), value, TextRange::default());
                 }
                 Value::Ref(self.alloc(Object::Dict(dict)))

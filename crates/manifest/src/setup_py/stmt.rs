@@ -39,6 +39,7 @@ impl Interp<'_> {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of statement")]
     fn statement(&mut self, statement: &Stmt, exits: &mut Exits) -> Run<bool> {
         let range = statement.range();
         match statement {

@@ -39,6 +39,7 @@ fn is_space(char: char) -> bool {
 }
 
 impl Interp<'_> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each method")]
     pub(super) fn text_method(
         &mut self,
         text: &Str,
@@ -248,7 +249,7 @@ impl Interp<'_> {
         }
         let place = joined.unwrap_or_else(|| by.clone());
         // Lines that were split and put together again are still the file's.
-        let advances = place.advances && (&*by.text == "\n" || &*by.text == "") && is_run(&items);
+        let advances = place.advances && (&*by.text == "\n" || (*by.text).is_empty()) && is_run(&items);
         Ok(Some(Value::Str(Str { advances, ..place.with(text) })))
     }
 
