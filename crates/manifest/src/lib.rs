@@ -1,6 +1,7 @@
 //! What a repository declares, read without running it. Pure.
 
 mod attr;
+mod build;
 mod declared;
 mod extras;
 mod fact;
@@ -13,6 +14,7 @@ mod requirements_in;
 mod setup_cfg;
 pub mod setup_py;
 
+pub use build::{BuildNeeds, read_build};
 pub use declared::{Declared, read_project};
 pub use extras::{Extras, Requirements};
 pub use fact::{Fact, Unknown};

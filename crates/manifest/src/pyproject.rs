@@ -20,6 +20,10 @@ pub(crate) struct PyProject {
     pub(crate) backend: Option<Text>,
     /// `build-system.backend-path`: the backend is a file of the project itself.
     pub(crate) backend_path: Option<Origin>,
+    /// Where `[build-system]` stands, and its `requires`.
+    pub(crate) build: Option<(Origin, Option<Vec<Text>>)>,
+    /// `dependencies` of hatchling's build hooks and targets, which it asks for beside `requires`.
+    pub(crate) hatch_dependencies: Vec<Text>,
     /// Name and version in poetry's or flit's own table, where there is no `[project]`.
     pub(crate) own_table: OwnTable,
     /// `[tool.setuptools.dynamic]`: fields and where their values are.
@@ -102,6 +106,9 @@ impl Reader<'_> {
         if let Some(build) = self.table(root, "build-system", "build-system")? {
             found.backend = self.string(build, "build-backend", "build-system.build-backend")?;
             found.backend_path = build.get("backend-path").map(|item| self.origin(item.span()));
+            let requires = build.get("requires").map(|item| self.strings(item, "build-system.requires"));
+            let place = root.get("build-system").and_then(Item::span);
+            found.build = Some((self.origin(place), requires.transpose()?));
         }
         if let Some(item) = root.get("project") {
             let table = item.as_table_like().ok_or_else(|| self.wrong(item, "project", "a table"))?;
@@ -109,6 +116,11 @@ impl Reader<'_> {
         }
         let Some(tool) = self.table(root, "tool", "tool")? else { return Ok(found) };
         found.own_table = self.own_table(tool)?;
+        if let Some(hatch) = self.table(tool, "hatch", "tool.hatch")?
+            && let Some(build) = self.table(hatch, "build", "tool.hatch.build")?
+        {
+            self.hatch_dependencies(build, &mut found.hatch_dependencies)?;
+        }
         if let Some(setuptools) = self.table(tool, "setuptools", "tool.setuptools")? {
             self.setuptools(setuptools, &mut found)?;
         }
@@ -136,6 +148,25 @@ impl Reader<'_> {
             optional_dependencies: extras,
             dynamic: list("dynamic")?.unwrap_or_default(),
         })
+    }
+
+    /// What `[tool.hatch.build]`, its hooks, and its targets with theirs depend on. That of the target `sdist` is
+    /// taken too: one that is not needed does no harm.
+    fn hatch_dependencies(&self, build: &dyn TableLike, found: &mut Vec<Text>) -> Result<(), Problem> {
+        let inner = |table: &'_ dyn TableLike, name: &str| {
+            let items = table.get(name).and_then(Item::as_table_like).into_iter().flat_map(TableLike::iter);
+            items.map(|(_, item)| item.clone()).collect::<Vec<Item>>()
+        };
+        let mut tables = inner(build, "hooks");
+        for target in inner(build, "targets") {
+            tables.extend(target.as_table_like().map(|target| inner(target, "hooks")).into_iter().flatten());
+            tables.push(target);
+        }
+        let listed = tables.iter().filter_map(Item::as_table_like).chain([build]);
+        for item in listed.filter_map(|table| table.get("dependencies")) {
+            found.extend(self.strings(item, "tool.hatch.build: dependencies")?);
+        }
+        Ok(())
     }
 
     fn own_table(&self, tool: &dyn TableLike) -> Result<OwnTable, Problem> {

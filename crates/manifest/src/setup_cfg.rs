@@ -50,6 +50,15 @@ pub(crate) fn read(reading: &mut Reading<'_>) -> Result<Option<Partial>, Problem
     }))
 }
 
+/// `[options] setup_requires`, if setup.cfg is there.
+pub(crate) fn setup_requires(reading: &mut Reading<'_>) -> Result<Fact<Option<Vec<Text>>>, Problem> {
+    let Some(text) = reading.text("setup.cfg")? else { return Ok(Ok(None)) };
+    let file = reading.shown("setup.cfg");
+    let ini = Ini::parse(&text)
+        .map_err(|error| Problem::new(Origin::new(file, error.line), ProblemKind::Ini(error.reason)))?;
+    Ok(Reader { reading, ini }.list("options", "setup_requires"))
+}
+
 struct Reader<'r, 'f> {
     reading: &'r mut Reading<'f>,
     ini: Ini,
