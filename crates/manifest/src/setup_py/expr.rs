@@ -543,7 +543,12 @@ impl Interp<'_> {
         value: &Expr,
         range: TextRange,
     ) -> Run<()> {
-        // Evaluated once more to store into it: what computes a place has no effects of its own here.
+        // Evaluated once more to store into it: what computes the place may have no effects of its own.
+        if !target.is_name_expr() && self.source.slice(target.range()).contains(['(', ':']) {
+            return Err(
+                self.fatal(target.range(), "a place that is computed by a call is not evaluated here")
+            );
+        }
         let old = match target {
             Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) => self.eval(target)?,
             _ => return Err(self.fatal(range, "this can't be assigned to")),

@@ -132,6 +132,14 @@ pub fn evaluate(files: &dyn Files, path: &str, display: &str, target: &Target) -
     })
 }
 
+/// Whether a source can be parsed within the evaluator's bounds, and why not if not.
+pub(crate) fn check_source(text: &str) -> Result<(), Unknown> {
+    source::Source::parse(text, &"".into(), "").map(|_| ())
+}
+
+/// The stack that sources within the bounds need, in bytes.
+pub(crate) const SOURCE_STACK: usize = STACK;
+
 /// What pip installs at least for a build that says nothing, and what is newer than anything that is asked for.
 const OLDEST_SETUPTOOLS: &str = "40.8.0";
 const NEWEST_SETUPTOOLS: &str = "999.0.0";
