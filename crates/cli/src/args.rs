@@ -35,6 +35,10 @@ pub(crate) enum Command {
     Compile(Box<CompileArgs>),
     /// Show what a manifest declares, read without running it
     Metadata(MetadataArgs),
+    /// Tell who wants a package of a lock: from the manifests' lines to it
+    Why(WhyArgs),
+    /// Draw what the packages of a lock want, or who wants them
+    Tree(TreeArgs),
     /// Print the completion script of a shell
     Completions {
         /// The shell
@@ -74,6 +78,36 @@ pub(crate) struct MetadataArgs {
     /// The platform to read it for
     #[arg(long, value_name = "PLATFORM")]
     pub(crate) platform: Option<String>,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// `reana-lock why`
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// The package
+    pub(crate) name: String,
+    /// A lock, a component's folder or name, or a fleet's folder
+    #[arg(value_name = "LOCK|FOLDER")]
+    pub(crate) lock: Option<String>,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// `reana-lock tree`
+#[derive(Debug, Args)]
+pub(crate) struct TreeArgs {
+    /// A lock, a component's folder or name, or a fleet's folder
+    #[arg(value_name = "LOCK|FOLDER")]
+    pub(crate) lock: Option<String>,
+    /// How many levels to draw
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<usize>,
+    /// Draw who wants this package instead, up to the manifests
+    #[arg(long, value_name = "NAME")]
+    pub(crate) invert: Option<String>,
     /// How to answer
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -14,6 +14,7 @@ mod paths;
 mod python_target;
 mod settings;
 mod ui;
+mod written;
 
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
     let outcome = match command {
         Command::Compile(args) => commands::compile::run(&args, ui, env),
         Command::Metadata(args) => commands::metadata::run(&args, ui, env),
+        Command::Why(args) => commands::why::run(&args, ui, env),
+        Command::Tree(args) => commands::tree::run(&args, ui, env),
         Command::Completions { shell } => commands::generate::completions(shell, ui),
         Command::Man => commands::generate::man(ui),
         Command::Generate { folder } => commands::generate::all(&folder, ui),

@@ -5,6 +5,7 @@
 //! package's lines alone; and what is written can be read back whole.
 
 mod diff;
+mod graph;
 mod header;
 mod marker;
 mod parse;
@@ -12,6 +13,7 @@ mod render;
 mod style;
 
 pub use diff::{Change, ChangeKind, Step, diff, unified};
+pub use graph::{Chain, Direction, Graph, GraphNode, GraphPin, Reasons, TreeLine};
 pub use header::{Command, Header, HeaderOut, shell_quote};
 pub use marker::marker_text;
 pub use parse::{Lock, LockProblem, LockProblemKind, LockedPin, UnnamedPin, parse};

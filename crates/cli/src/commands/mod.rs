@@ -1,6 +1,9 @@
-//! The commands, one file each: `compile` locks, `metadata` shows what a manifest declares, `generate` writes
+//! The commands, one file each: `compile` locks, `metadata` shows what a manifest declares, `why` and `tree`
+//! tell who wants whom in a lock, `generate` writes
 //! what is made from the definitions (completions, manual page, documents).
 
 pub(crate) mod compile;
 pub(crate) mod generate;
 pub(crate) mod metadata;
+pub(crate) mod tree;
+pub(crate) mod why;
