@@ -3,6 +3,7 @@
 mod attr;
 mod build;
 mod declared;
+pub mod edit;
 mod extras;
 mod fact;
 pub mod files;
