@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Compile(Box<CompileArgs>),
     /// Show what a manifest declares, read without running it
     Metadata(MetadataArgs),
+    /// Tell what changed from one lock to another, or from one fleet's locks to another's
+    Diff(DiffArgs),
     /// Tell who wants a package of a lock: from the manifests' lines to it
     Why(WhyArgs),
     /// Draw what the packages of a lock want, or who wants them
@@ -78,6 +80,21 @@ pub(crate) struct MetadataArgs {
     /// The platform to read it for
     #[arg(long, value_name = "PLATFORM")]
     pub(crate) platform: Option<String>,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// `reana-lock diff`
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// The lock before, a component's folder, or a fleet's folder
+    pub(crate) old: String,
+    /// The lock after, or the folder; several locks are paired by component
+    pub(crate) new: String,
+    /// Exit 1 where anything is different
+    #[arg(long)]
+    pub(crate) exit_code: bool,
     /// How to answer
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,

@@ -46,6 +46,7 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
         Command::Compile(args) => commands::compile::run(&args, ui, env),
         Command::Metadata(args) => commands::metadata::run(&args, ui, env),
         Command::Why(args) => commands::why::run(&args, ui, env),
+        Command::Diff(args) => commands::diff::run(&args, ui, env),
         Command::Tree(args) => commands::tree::run(&args, ui, env),
         Command::Completions { shell } => commands::generate::completions(shell, ui),
         Command::Man => commands::generate::man(ui),

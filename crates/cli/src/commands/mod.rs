@@ -1,8 +1,9 @@
 //! The commands, one file each: `compile` locks, `metadata` shows what a manifest declares, `why` and `tree`
-//! tell who wants whom in a lock, `generate` writes
+//! tell who wants whom in a lock, `diff` what changed between two, `generate` writes
 //! what is made from the definitions (completions, manual page, documents).
 
 pub(crate) mod compile;
+pub(crate) mod diff;
 pub(crate) mod generate;
 pub(crate) mod metadata;
 pub(crate) mod tree;

@@ -166,7 +166,8 @@ pub(crate) fn json(prepared: &Prepared, locked: &Locked, stale: &[String]) -> se
     })
 }
 
-fn change_json(change: &Change) -> serde_json::Value {
+/// A change of one package as JSON.
+pub(crate) fn change_json(change: &Change) -> serde_json::Value {
     let name = &change.name;
     match &change.kind {
         ChangeKind::Added { version } => json!({"name": name, "kind": "added", "version": version}),
