@@ -1,4 +1,4 @@
-//! Locks: the `requirements.txt` that comes out. Parse, header, render, diff. Pure.
+//! Locks: the `requirements.txt` or `pylock.toml` that comes out. Parse, header, render, diff, graph. Pure.
 //!
 //! The format is pip-compile's, so that pip installs from it and today's scripts can read it. Its goals here:
 //! the same content gives the same bytes, in any order of input; a change of one package changes that
@@ -9,6 +9,7 @@ mod graph;
 mod header;
 mod marker;
 mod parse;
+pub mod pylock;
 mod render;
 mod style;
 

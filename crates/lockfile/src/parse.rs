@@ -104,6 +104,9 @@ pub enum LockProblemKind {
         /// The line of the first pin.
         first: u32,
     },
+    /// A `pylock.toml` says something that can't be read (PEP 751).
+    #[error("{0}")]
+    Pylock(String),
     /// The header's command can't be read.
     #[error("the header's command is not read: a quote is not closed")]
     HeaderCommand,
@@ -115,10 +118,14 @@ impl fmt::Display for LockProblem {
     }
 }
 
-/// Reads a lock. Never fails as a whole: what is not understood is a problem with its line.
+/// Reads a lock, a `pylock.toml` if the file is called so. Never fails as a whole: what is not understood is a problem with its line.
 pub fn parse(text: &str, file: impl Into<Arc<str>>) -> Lock {
+    let file = file.into();
+    if crate::pylock::is_file_name(&file) {
+        return crate::pylock::parse(text, file);
+    }
     let read = requirements_file::parse(text);
-    let mut parser = Parser::new(file.into(), Newline::of(text));
+    let mut parser = Parser::new(file, Newline::of(text));
     for problem in read.problems {
         parser.problem(problem.line, LockProblemKind::File(problem.kind));
     }
