@@ -15,6 +15,7 @@ use crate::direct::Direct;
 use crate::engine::{Engine, Progress, Skipped};
 use crate::error::Error;
 use crate::metadata::MetadataAnswer;
+use crate::sdist::BuildAnswer;
 use crate::settings::Settings;
 use crate::wire::ProjectStatus;
 
@@ -29,6 +30,7 @@ pub struct Client {
     metadata: Slots<(String, Option<Target>), MetadataAnswer>,
     hashes: Slots<String, Sha256>,
     directs: Slots<(String, Option<PackageName>, Target), Direct>,
+    builds: Slots<(String, Target), BuildAnswer>,
 }
 
 impl Client {
@@ -53,6 +55,7 @@ impl Client {
             metadata: Slots::default(),
             hashes: Slots::default(),
             directs: Slots::default(),
+            builds: Slots::default(),
         })
     }
 
@@ -128,6 +131,24 @@ impl Client {
     fn sha256_slot(&self, _: &PackageName, file: &DistFile) -> Option<Slot<Sha256>> {
         let start = || self.engine.clone().sha256(file.clone());
         self.hashes.get(self.runtime.as_ref(), &file.url, start)
+    }
+
+    /// Starts reading what an sdist needs to be built; returns at once.
+    pub fn expect_build_requirements(&self, file: &DistFile, target: &Target) {
+        let _ = self.build_slot(file, *target);
+    }
+
+    /// What an sdist needs to be built on a target (PEP 517, 518). Waits for it.
+    ///
+    /// # Errors
+    /// Where the file can't be fetched, or is not what the index's hash promises.
+    pub fn build_requirements(&self, file: &DistFile, target: &Target) -> Result<BuildAnswer, Arc<Error>> {
+        self.wait(self.build_slot(file, *target))
+    }
+
+    fn build_slot(&self, file: &DistFile, target: Target) -> Option<Slot<BuildAnswer>> {
+        let start = || self.engine.clone().build_requirements(file.clone(), target);
+        self.builds.get(self.runtime.as_ref(), &(file.url.clone(), target), start)
     }
 
     /// A file's bytes, checked against the index's hash where it gives one: for a build. Not kept.

@@ -28,4 +28,5 @@ pub use direct::Direct;
 pub use engine::{Progress, Skipped};
 pub use error::{Error, FetchError};
 pub use metadata::MetadataAnswer;
+pub use sdist::{BuildAnswer, BuildRequirements};
 pub use settings::{CacheMode, IndexSource, Limits, Settings, Timeouts};

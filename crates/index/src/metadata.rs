@@ -14,7 +14,7 @@ use crate::engine::{Engine, blocking, conditional};
 use crate::error::{Error, FetchError};
 use crate::http::{Answer, Request};
 use crate::local;
-use crate::sdist::SdistAnswer;
+use crate::sdist::{BuildAnswer, SdistAnswer};
 use crate::stored;
 use crate::wire::parse_core;
 
@@ -354,6 +354,31 @@ impl Engine {
             let answer = crate::sdist::read(&bytes, file.file(), &package, file.version(), &target);
             stored::write(&engine.cache, sha256, target, &answer);
             Ok(answer_of(answer))
+        })
+        .await
+    }
+
+    /// What an sdist needs to be built.
+    pub(crate) async fn build_requirements(
+        self: Arc<Self>,
+        file: DistFile,
+        target: Target,
+    ) -> Result<BuildAnswer, Error> {
+        let url = address_of(&file.url)?;
+        let known = file.sha256.or_else(|| self.notes().hashes.get(&file.url).copied());
+        if let Some(sha256) = known {
+            let (engine, name) = (self.clone(), file.name.file().to_owned());
+            let kept = blocking(move || Ok(stored::read_build(&engine.cache, sha256, target, &name))).await?;
+            if let Some(answer) = kept {
+                return Ok(answer);
+            }
+        }
+        let (bytes, sha256) = self.archive(&url, &file).await?;
+        let engine = self.clone();
+        blocking(move || {
+            let answer = crate::sdist::read_build_requirements(&bytes, file.name.file(), &target);
+            stored::write_build(&engine.cache, sha256, target, &answer);
+            Ok(answer)
         })
         .await
     }

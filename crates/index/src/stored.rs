@@ -5,7 +5,7 @@ use reana_model::{ExtraName, Grade, Metadata, Origin, PackageName, Requirement, 
 use rkyv::{Archive, Deserialize, Serialize, rancor};
 
 use crate::cache::{Bucket, Cache};
-use crate::sdist::{EVALUATOR_VERSION, SdistAnswer};
+use crate::sdist::{BuildAnswer, BuildRequirements, EVALUATOR_VERSION, SdistAnswer};
 
 #[derive(Archive, Serialize, Deserialize)]
 enum Stored {
@@ -15,11 +15,19 @@ enum Stored {
 }
 
 #[derive(Archive, Serialize, Deserialize)]
+enum StoredBuild {
+    Known { backend: String, requires: Vec<StoredRequirement>, open: Vec<String> },
+    Unknown(String),
+}
+
+/// A requirement in canonical form, the text it is shown as, and where it was written.
+type StoredRequirement = (String, String, String, u32);
+
+#[derive(Archive, Serialize, Deserialize)]
 struct StoredMetadata {
     name: String,
     version: String,
-    /// Each requirement in canonical form, the text it is shown as, and where it was written.
-    requires_dist: Vec<(String, String, String, u32)>,
+    requires_dist: Vec<StoredRequirement>,
     requires_python: Option<String>,
     provides_extra: Vec<String>,
     grade: u8,
@@ -108,11 +116,7 @@ impl Stored {
             Self::Unreadable(reason) => return Some(SdistAnswer::Unreadable { reason }),
             Self::Invalid(reason) => return Some(SdistAnswer::Invalid { reason }),
         };
-        let read = |(canonical, text, place, line): (String, String, String, u32)| {
-            let place = if place.is_empty() { file.to_owned() } else { place };
-            let requirement = Requirement::parse(&canonical, Origin::new(place, line)).ok()?;
-            Some(Requirement { text, ..requirement })
-        };
+        let read = |stored| requirement(stored, file);
         let metadata = Metadata {
             name: PackageName::new(stored.name).ok()?,
             version: stored.version.parse().ok()?,
@@ -138,8 +142,52 @@ impl Stored {
     }
 }
 
+fn requirement((canonical, text, place, line): StoredRequirement, file: &str) -> Option<Requirement> {
+    let place = if place.is_empty() { file.to_owned() } else { place };
+    let requirement = Requirement::parse(&canonical, Origin::new(place, line)).ok()?;
+    Some(Requirement { text, ..requirement })
+}
+
+/// The key of what a build needs. What was consulted of the target is not told apart: builds are few.
+fn build_key(sha256: Sha256, target: Target) -> String {
+    format!("{sha256}.build{EVALUATOR_VERSION}.{}.{}", target.python, target.platform.machine())
+}
+
+/// What is kept of an sdist's build, for a target.
+pub(crate) fn read_build(cache: &Cache, sha256: Sha256, target: Target, file: &str) -> Option<BuildAnswer> {
+    let bytes = cache.read(Bucket::Sdists, &build_key(sha256, target))?;
+    let mut aligned: rkyv::util::AlignedVec = rkyv::util::AlignedVec::with_capacity(bytes.len());
+    aligned.extend_from_slice(&bytes);
+    Some(match rkyv::from_bytes::<StoredBuild, rancor::Error>(&aligned).ok()? {
+        StoredBuild::Known { backend, requires, open } => {
+            let requires = requires.into_iter().map(|stored| requirement(stored, file));
+            BuildAnswer::Known(BuildRequirements {
+                backend,
+                requires: requires.collect::<Option<_>>()?,
+                open,
+            })
+        }
+        StoredBuild::Unknown(reason) => BuildAnswer::Unknown(reason),
+    })
+}
+
+/// Keeps what is known of an sdist's build.
+pub(crate) fn write_build(cache: &Cache, sha256: Sha256, target: Target, answer: &BuildAnswer) {
+    let stored = match answer {
+        BuildAnswer::Known(needs) => StoredBuild::Known {
+            backend: needs.backend.clone(),
+            requires: needs.requires.iter().map(canonical).collect(),
+            open: needs.open.clone(),
+        },
+        BuildAnswer::Unknown(reason) => StoredBuild::Unknown(reason.clone()),
+    };
+    if let Ok(bytes) = rkyv::to_bytes::<rancor::Error>(&stored) {
+        cache.write(Bucket::Sdists, &build_key(sha256, target), &[&bytes]);
+    }
+}
+
 /// A requirement as PEP 508 text that means the same: its own text may lack a marker that came from its place.
-fn canonical(requirement: &Requirement) -> (String, String, String, u32) {
+fn canonical(requirement: &Requirement) -> StoredRequirement {
     let extras = match requirement.extras.as_slice() {
         [] => String::new(),
         extras => format!("[{}]", extras.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")),

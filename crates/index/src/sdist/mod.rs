@@ -5,6 +5,7 @@
 //! tells is never guessed.
 
 mod backend;
+mod build;
 mod evaluate;
 mod requires_txt;
 
@@ -15,13 +16,14 @@ use crate::archive::ArchiveError;
 use crate::archive::unpack::{Project, unpack};
 use crate::wire::metadata::{CoreFields, parse_core};
 
+pub use self::build::{BuildAnswer, BuildRequirements, build_answer, read_build_requirements};
+
 use self::backend::Backend;
 use self::evaluate::Evaluated;
 use self::requires_txt::Requires;
 
-/// Raised whenever the same sdist could be given another answer than before; answers that were kept under
-/// another number are worth nothing.
-pub const EVALUATOR_VERSION: u32 = 1;
+/// Follows from the sources of reading (build.rs): what another reading concluded is worth nothing.
+pub const EVALUATOR_VERSION: &str = env!("REANA_LOCK_EVALUATOR");
 
 /// What could be learnt from an sdist.
 #[derive(Clone, Debug, PartialEq, Eq)]
