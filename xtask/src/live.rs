@@ -92,7 +92,7 @@ fn pip_takes(component: &str) -> Result<Outcome> {
 }
 
 /// A Python `X.Y` that runs: from PATH, else from where pyenv keeps its versions.
-fn find_python(version: &str) -> Option<PathBuf> {
+pub(crate) fn find_python(version: &str) -> Option<PathBuf> {
     let mut candidates = vec![PathBuf::from(format!("python{version}"))];
     let home = std::env::var_os("PYENV_ROOT").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".pyenv")));

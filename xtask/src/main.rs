@@ -5,6 +5,7 @@
     reason = "a developer's tool: it runs programs, reads and writes files, and speaks"
 )]
 
+mod bench;
 mod generate;
 mod job;
 mod live;
@@ -37,6 +38,8 @@ enum Task {
     Replay(replay::Options),
     /// Write the recorded index of the example fleet anew, from the live one
     Record(record::Options),
+    /// Measure speed and memory beside uv and pip-compile, over one local index
+    Bench(bench::Options),
     /// Write the command's reference, man page, completions and schema into docs/
     Generate {
         /// Change nothing; fail where a page is not up to date
@@ -52,6 +55,7 @@ fn main() -> Result<()> {
         Task::Tidy => suite::tidy(),
         Task::Replay(options) => replay::replay(&options),
         Task::Record(options) => record::record(&options),
+        Task::Bench(options) => bench::bench(&options),
         Task::Generate { check } => generate::generate(check),
     }
 }
