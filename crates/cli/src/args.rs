@@ -41,6 +41,10 @@ pub(crate) enum Command {
     Why(WhyArgs),
     /// Draw what the packages of a lock want, or who wants them
     Tree(TreeArgs),
+    /// Show a fleet's repositories: who requires whom, and how each one stands
+    Fleet(Box<FleetArgs>),
+    /// Raise the minimums of shared packages in all repositories that require them
+    Bump(Box<BumpArgs>),
     /// Print the completion script of a shell
     Completions {
         /// The shell
@@ -128,6 +132,63 @@ pub(crate) struct TreeArgs {
     /// How to answer
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+}
+
+/// `reana-lock fleet`
+#[derive(Debug, Args)]
+pub(crate) struct FleetArgs {
+    /// The fleet's folder, or repositories of it; without any, the fleet around the current folder
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: Vec<String>,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Where packages come from
+    #[command(flatten)]
+    pub(crate) index: IndexArgs,
+}
+
+/// `reana-lock bump`
+#[derive(Debug, Args)]
+pub(crate) struct BumpArgs {
+    /// The packages, in the fleet or not; without any, all that repositories of the fleet share
+    ///
+    /// Without a version, a package is raised to the newest one that all of the fleet can take together.
+    #[arg(value_name = "PACKAGE[==VERSION]")]
+    pub(crate) packages: Vec<String>,
+    /// The fleet's folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) fleet: Option<PathBuf>,
+    /// Raise to the versions in the fleet's own checkouts, which must be on the index
+    #[arg(long)]
+    pub(crate) from_checkout: bool,
+    /// Show what would change, and write nothing
+    #[arg(short = 'n', long)]
+    pub(crate) dry_run: bool,
+    /// Edit manifests that have uncommitted changes, too
+    #[arg(long)]
+    pub(crate) allow_dirty: bool,
+    /// Make one commit in each repository, without running hooks or signing
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) commit: bool,
+    /// Commit to the default branch, too
+    #[arg(long, requires = "commit")]
+    pub(crate) on_default_branch: bool,
+    /// The commits' message; `{date}` stands for today's
+    #[arg(long, value_name = "TEXT", requires = "commit")]
+    pub(crate) message: Option<String>,
+    /// How to answer
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Build this package (`:all:` for any) when its metadata can't be read otherwise: runs its code
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_build: Vec<String>,
+    /// Pass over versions of this package (`:all:` for any) whose metadata can't be read without a build
+    #[arg(long, value_name = "NAME")]
+    pub(crate) skip_unreadable: Vec<String>,
+    /// Where packages come from
+    #[command(flatten)]
+    pub(crate) index: IndexArgs,
 }
 
 /// `reana-lock compile`
@@ -271,7 +332,7 @@ pub(crate) struct ResolveArgs {
 }
 
 /// Where packages come from.
-#[derive(Debug, Args, Default)]
+#[derive(Clone, Debug, Args, Default)]
 #[command(next_help_heading = "Index")]
 pub(crate) struct IndexArgs {
     /// The package index

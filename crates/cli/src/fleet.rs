@@ -8,7 +8,9 @@ use crate::config::{self, ComponentSettings, Config, ConfigError};
 use crate::doors::disk::{self, DiskError, Entry};
 use crate::paths;
 
+pub(crate) mod census;
 mod names;
+pub(crate) mod repositories;
 mod sources;
 mod survey;
 

@@ -1,6 +1,7 @@
 //! reana-lock: locks the Python dependencies of a fleet of container images, and keeps image tags honest.
 
 mod args;
+mod bump;
 mod commands;
 mod config;
 mod dockerfile;
@@ -48,6 +49,8 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
         Command::Why(args) => commands::why::run(&args, ui, env),
         Command::Diff(args) => commands::diff::run(&args, ui, env),
         Command::Tree(args) => commands::tree::run(&args, ui, env),
+        Command::Fleet(args) => commands::fleet::run(&args, ui, env),
+        Command::Bump(args) => commands::bump::run(&args, ui, env),
         Command::Completions { shell } => commands::generate::completions(shell, ui),
         Command::Man => commands::generate::man(ui),
         Command::Generate { folder } => commands::generate::all(&folder, ui),

@@ -76,13 +76,13 @@ fn mend(plan: &Plan, ui: &Ui) -> Result<(), Failure> {
 }
 
 /// A lock to make, with the catalog that it is solved over.
-struct Job {
-    prepared: Prepared,
-    catalog: Arc<RunCatalog>,
+pub(crate) struct Job {
+    pub(crate) prepared: Prepared,
+    pub(crate) catalog: Arc<RunCatalog>,
 }
 
 /// Gives every lock its catalog: one for all whose packages come from the same places.
-fn jobs(
+pub(crate) fn jobs(
     prepared: Vec<Prepared>,
     args: &CompileArgs,
     plan: &Plan,

@@ -2,8 +2,10 @@
 //! tell who wants whom in a lock, `diff` what changed between two, `generate` writes
 //! what is made from the definitions (completions, manual page, documents).
 
+pub(crate) mod bump;
 pub(crate) mod compile;
 pub(crate) mod diff;
+pub(crate) mod fleet;
 pub(crate) mod generate;
 pub(crate) mod metadata;
 pub(crate) mod tree;

@@ -3,4 +3,5 @@
 pub(crate) mod clock;
 pub(crate) mod disk;
 pub(crate) mod env;
+pub(crate) mod git;
 pub(crate) mod python;
