@@ -1,1 +1,44 @@
-//! End-to-end tests, through the binary.
+//! End-to-end tests, through the binary in a sealed sandbox. One file for each command or area:
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `bad_input` | manifests, locks and settings that can't be used |
+//! | `bad_index` | indexes that don't answer, or answer nonsense |
+//! | `builds` | `--allow-build` |
+//! | `compile_basic` | what a plain run writes and says, for each kind of manifest |
+//! | `compile_check` | `--check` |
+//! | `compile_fleet` | several components in one run |
+//! | `compile_index` | options about where packages come from |
+//! | `compile_options` | options about what comes out |
+//! | `compile_resolving` | options about what is resolved |
+//! | `compile_usage` | command lines that make no sense |
+//! | `determinism` | the same bytes in any order, from anywhere, with any cache |
+//! | `generate` | completions, the manual page, help |
+//! | `interrupted` | runs that were killed while they wrote |
+//! | `lock_header` | what is read back from the header of an old lock |
+//! | `metadata` | `reana-lock metadata` |
+//! | `odd_worlds` | odd places, files and streams |
+//! | `why`, `tree`, `diff` | what locks tell without the index |
+//!
+//! `harness` makes the sandbox and its index.
+
+mod bad_index;
+mod bad_input;
+mod builds;
+mod compile_basic;
+mod compile_check;
+mod compile_fleet;
+mod compile_index;
+mod compile_options;
+mod compile_resolving;
+mod compile_usage;
+mod determinism;
+mod diff;
+mod generate;
+mod harness;
+mod interrupted;
+mod lock_header;
+mod metadata;
+mod odd_worlds;
+mod tree;
+mod why;

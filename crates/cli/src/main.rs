@@ -56,8 +56,15 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
         Command::Generate { folder } => commands::generate::all(&folder, ui),
     };
     ui.end_progress();
-    outcome.unwrap_or_else(|failure| {
+    let exit = outcome.unwrap_or_else(|failure| {
         ui.error(&failure.message, &failure.hints);
         failure.exit
-    })
+    });
+    match ui.lost_data() {
+        Some(error) => {
+            ui.error(&format!("stdout could not be written: {error}"), &[]);
+            exit.max(Exit::Input)
+        }
+        None => exit,
+    }
 }

@@ -1,10 +1,11 @@
 //! What the user sees: the only module that prints. stdout carries data, stderr the rest.
 
-use std::io::Write as _;
-use std::sync::Mutex;
+use std::borrow::Cow;
+use std::io::{self, Write as _};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anstream::{eprintln, stdout};
+use anstream::{stderr, stdout};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize as _;
 
@@ -14,61 +15,73 @@ pub(crate) struct Ui {
     verbose: u8,
     bar: Mutex<Option<ProgressBar>>,
     is_terminal: bool,
+    lost: Mutex<Option<io::Error>>,
 }
 
 impl Ui {
     /// `is_terminal`: whether somebody watches stderr, so that progress makes sense.
     pub(crate) fn new(quiet: u8, verbose: u8, is_terminal: bool) -> Self {
-        Self { quiet, verbose, bar: Mutex::new(None), is_terminal }
+        Self { quiet, verbose, bar: Mutex::new(None), is_terminal, lost: Mutex::new(None) }
     }
 
     /// Data, as it is.
     pub(crate) fn data(&self, text: &str) {
-        // A reader that closed the pipe has what it wanted.
-        let _closed = stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush());
+        let written = stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush());
+        match written {
+            // A reader that closed the pipe has what it wanted.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                *self.lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+
+    /// Why data did not reach stdout (a full disk), if some did not.
+    pub(crate) fn lost_data(&self) -> Option<io::Error> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// A line that says what was done.
     pub(crate) fn say(&self, text: &str) {
         if self.quiet == 0 {
-            self.line(text);
+            self.line(&harmless(text));
         }
     }
 
     /// A line for those who asked for more.
     pub(crate) fn detail(&self, text: &str) {
         if self.verbose > 0 {
-            self.line(text);
+            self.line(&harmless(text));
         }
     }
 
     /// Something that the user should know, and that stops nothing.
     pub(crate) fn note(&self, text: &str) {
         if self.quiet == 0 {
-            self.line(&format!("{} {text}", "note:".cyan().bold()));
+            self.line(&format!("{} {}", "note:".cyan().bold(), harmless(text)));
         }
     }
 
     /// Something that is probably not as the user wants it.
     pub(crate) fn warn(&self, text: &str) {
         if self.quiet < 2 {
-            self.line(&format!("{} {text}", "warning:".yellow().bold()));
+            self.line(&format!("{} {}", "warning:".yellow().bold(), harmless(text)));
         }
     }
 
     /// Why the run failed, with what to do about it.
     pub(crate) fn error(&self, text: &str, hints: &[String]) {
-        let mut lines = format!("{} {text}", "error:".red().bold());
+        let mut lines = format!("{} {}", "error:".red().bold(), harmless(text));
         for hint in hints {
-            lines.push_str(&format!("\n\n{} {hint}", "hint:".green().bold()));
+            lines.push_str(&format!("\n\n{} {}", "hint:".green().bold(), harmless(hint)));
         }
         self.line(&lines);
     }
 
     fn line(&self, text: &str) {
         match self.bar.lock().ok().as_deref() {
-            Some(Some(bar)) => bar.suspend(|| eprintln!("{text}")),
-            _ => eprintln!("{text}"),
+            Some(Some(bar)) => bar.suspend(|| to_stderr(text)),
+            _ => to_stderr(text),
         }
     }
 
@@ -107,4 +120,15 @@ impl Ui {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Whoever closed stderr doesn't want to hear it: no reason to stop.
+fn to_stderr(text: &str) {
+    let _closed = writeln!(stderr(), "{text}");
+}
+
+/// Text of files and indexes without control characters, which a terminal would obey.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if text.contains(is_harmful) { text.replace(is_harmful, "\u{fffd}").into() } else { text.into() }
 }

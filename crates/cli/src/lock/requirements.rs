@@ -149,6 +149,8 @@ fn named(unnamed: Unnamed, target: &Target) -> Result<Requirement, Failure> {
     let name = if let Some(folder) = catalog::folder_of(&direct.url) {
         let metadata = catalog::folder_metadata(&folder, &direct.given, target);
         metadata.map_err(|error| fail(error.to_string()))?.name
+    } else if is_absent(&direct.url) {
+        return Err(fail(format!("`{}`: there is no such file or folder", direct.given)));
     } else {
         let name = name_in(&direct.url);
         name.ok_or_else(|| {
@@ -157,6 +159,13 @@ fn named(unnamed: Unnamed, target: &Target) -> Result<Requirement, Failure> {
     };
     let text = if direct.editable { format!("-e {}", direct.given) } else { direct.given.clone() };
     Ok(Requirement { name, extras, source: Source::Direct(direct), marker, origin, text })
+}
+
+/// Whether an address is that of a local file or folder which is not there.
+fn is_absent(url: &str) -> bool {
+    let local = url::Url::parse(url).ok().filter(|url| url.scheme() == "file");
+    let path = local.and_then(|url| url.to_file_path().ok());
+    path.is_some_and(|path| disk::entry(&path) == disk::Entry::Absent)
 }
 
 /// The package's name in `#egg=` or in an archive's file name.

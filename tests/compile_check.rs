@@ -1,0 +1,272 @@
+//! `compile --check`: exit 1 with the reasons when a lock is not what it would be now; nothing is ever written.
+
+use expect_test::{Expect, expect};
+use reana_testkit::{Output, Release, World};
+
+use crate::harness::{Place, place, small_world};
+
+/// A place with a lock that is up to date.
+fn ready() -> Place {
+    let place = place(&small_world());
+    place.file("requirements.in", "app\n");
+    let _ = place.compile(&[]).expect_code(0);
+    let _ = check(&place, &[]).expect_code(0);
+    place
+}
+
+/// Checks, and that the check writes nothing.
+fn check(place: &Place, args: &[&str]) -> Output {
+    let old = std::iter::once("requirements.txt").find(|path| place.sandbox.exists(path));
+    let old = old.map(|path| place.sandbox.read(path));
+    let output = place.compile(&[&["--check"], args].concat());
+    let new = place.sandbox.exists("requirements.txt").then(|| place.sandbox.read("requirements.txt"));
+    assert_eq!(old, new, "a check writes nothing");
+    place.no_leftovers();
+    output
+}
+
+fn is_stale(place: &Place, expected: &Expect) {
+    expected.assert_eq(&check(place, &[]).expect_code(1).to_string());
+}
+
+#[test]
+fn up_to_date() {
+    let place = ready();
+    expect![[r#"
+        exit 0
+        --- stdout
+        --- stderr
+        requirements.txt: 3 pins for Python 3.12 on linux/amd64; unchanged
+    "#]]
+    .assert_eq(&check(&place, &[]).expect_code(0).to_string());
+    // a newer version makes no lock stale
+    let mut place = place;
+    place.now(&small_world().with("app", "3.0", &[]));
+    let _ = check(&place, &[]).expect_code(0);
+    expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          app 2.0 -> 3.0 (major)
+          base 1.1 is no longer required
+          lib 2.0 is no longer required
+        --- stderr
+    "#]]
+    .assert_eq(&check(&place, &["-U"]).expect_code(1).to_string());
+}
+
+#[test]
+fn changed_manifest() {
+    let place = ready();
+    place.file("requirements.in", "app<2\n");
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          app 2.0 -> 1.0 (major)
+        --- stderr
+        note: app 2.0 could not be kept: requirements.in:1 requires app<2
+    "#]],
+    );
+    place.file("requirements.in", "app\nbase\n");
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          base: required by others
+        --- stderr
+    "#]],
+    );
+    place.file("requirements.in", "lib\n");
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          app 2.0 is no longer required
+          lib: required by others
+        --- stderr
+    "#]],
+    );
+}
+
+#[test]
+fn a_file_uploaded_after_the_lock() {
+    let world = |release: Release| World::new().release("app", release);
+    let mut place = place(&world(Release::new("1.0", &[]).wheel("py3-none-any")));
+    place.file("requirements.in", "app\n");
+    let _ = place.compile(&[]).expect_code(0);
+    place.now(&world(Release::new("1.0", &[]).wheel("py3-none-any").sdist(&[])));
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          app: 1 file added since the lock was made
+        --- stderr
+    "#]],
+    );
+    place.now(&world(Release::new("1.0", &["x"]).wheel("py3-none-any")).with("x", "1", &[]));
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          app: 1 file added and 1 file no longer offered
+          x 1 is new
+        --- stderr
+    "#]],
+    );
+}
+
+#[test]
+fn edited_by_hand() {
+    let place = ready();
+    let lock = place.sandbox.read("requirements.txt");
+    place.file("requirements.txt", lock.replace("lib==2.0", "lib==1.5"));
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          lib 1.5 -> 2.0 (major)
+        --- stderr
+        note: lib 1.5 could not be kept: app 2.0 requires lib>=2
+    "#]],
+    );
+    place.file("requirements.txt", lock.replace("# via app", "# via me"));
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          lib: required by others
+        --- stderr
+    "#]],
+    );
+    place.file("requirements.txt", format!("{lock}\n# my own comment\n"));
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          header, options or layout differ
+        --- stderr
+    "#]],
+    );
+    place.file("requirements.txt", format!("{lock}extra==1.0\n"));
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          extra 1.0 is no longer required
+        --- stderr
+    "#]],
+    );
+    place.file("requirements.txt", lock.lines().take(8).collect::<Vec<_>>().join("\n"));
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          app: required by others
+          base 1.1 is new
+          lib 2.0 is new
+        --- stderr
+    "#]],
+    );
+}
+
+#[test]
+fn conflict_markers() {
+    let place = ready();
+    let lock = place.sandbox.read("requirements.txt");
+    place.file("requirements.txt", format!("<<<<<<< HEAD\n{lock}=======\n{lock}>>>>>>> main\n"));
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          app 2.0 is no longer required
+          base 1.1 is no longer required
+          lib 2.0 is no longer required
+          requirements.txt:1: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first
+          requirements.txt:17: `=======` is left over from a merge: resolve the conflict first
+          requirements.txt:24: app is pinned already in line 8
+          requirements.txt:27: base is pinned already in line 11
+          requirements.txt:30: lib is pinned already in line 14
+          requirements.txt:33: `>>>>>>> main` is left over from a merge: resolve the conflict first
+        --- stderr
+        note: requirements.txt:1: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first; that line is not kept
+        note: requirements.txt:17: `=======` is left over from a merge: resolve the conflict first; that line is not kept
+        note: requirements.txt:24: app is pinned already in line 8; that line is not kept
+        note: requirements.txt:27: base is pinned already in line 11; that line is not kept
+        note: requirements.txt:30: lib is pinned already in line 14; that line is not kept
+        note: requirements.txt:33: `>>>>>>> main` is left over from a merge: resolve the conflict first; that line is not kept
+    "#]],
+    );
+}
+
+#[test]
+fn no_lock() {
+    let place = place(&small_world());
+    place.file("requirements.in", "app\n");
+    is_stale(
+        &place,
+        &expect![[r#"
+        exit 1
+        --- stdout
+        requirements.txt is stale:
+          there is no lock
+        --- stderr
+    "#]],
+    );
+}
+
+#[test]
+fn annotations_for_github() {
+    let place = ready();
+    assert_eq!(check(&place, &["--format", "github"]).expect_code(0).stdout, "");
+    place.file("requirements.in", "app<2\nbase<1.1\n");
+    expect![[r#"
+        ::error file=requirements.txt,title=stale lock::app 2.0 -> 1.0 (major)%0Abase 1.1 -> 1.0 (minor)
+    "#]]
+    .assert_eq(&check(&place, &["--format", "github"]).expect_code(1).stdout);
+}
+
+#[test]
+fn json() {
+    let place = ready();
+    let reasons = |place: &Place, code: i32| {
+        let output = check(place, &["--format", "json"]).expect_code(code);
+        let json: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
+        let lock = &json["locks"][0];
+        format!("{} {}", lock["changed"], lock["stale"])
+    };
+    expect!["false []"].assert_eq(&reasons(&place, 0));
+    place.file("requirements.in", "app<2\n");
+    expect![[r#"true ["app 2.0 -> 1.0 (major)"]"#]].assert_eq(&reasons(&place, 1));
+}
+
+#[test]
+fn a_check_that_cannot_be_made_is_no_finding() {
+    let place = ready();
+    place.file("requirements.in", "absent\n");
+    let _ = check(&place, &[]).expect_code(3);
+    place.file("requirements.in", "???\n");
+    let _ = check(&place, &[]).expect_code(2);
+}
