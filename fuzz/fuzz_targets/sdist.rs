@@ -1,0 +1,4 @@
+//! Gives `reana_fuzz::read_sdist` whatever libFuzzer comes up with.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| reana_fuzz::read_sdist(bytes));
