@@ -56,6 +56,18 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn the_last_of_an_option_counts() {
+    let place = place(&small_world());
+    place.file("requirements.in", "app\n");
+    let twice = ["-U", "-U", "--no-header", "--no-header", "--hashes=none", "--hashes", "all"];
+    let _ = place
+        .compile(&[&twice[..], &["--hashes=none", "-c", "a.txt", "-c", "b.txt"]].concat())
+        .expect_code(2);
+    let _ = place.compile(&[&twice[..], &["--hashes=none"]].concat()).expect_code(0);
+    assert_eq!(place.lock().lines().next(), Some("app==2.0"));
+}
+
+#[test]
 fn values_that_are_none() {
     check(
         &["--exclude-newer", "yesterday"],

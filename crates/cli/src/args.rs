@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 /// Locks the Python dependencies of a fleet of container images, and keeps image tags honest.
 #[derive(Debug, Parser)]
-#[command(name = "reana-lock", version, max_term_width = 100)]
+#[command(name = "reana-lock", version, max_term_width = 100, args_override_self = true)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
