@@ -241,7 +241,7 @@ mod tests {
         headers.insert(header::AGE, age.parse().expect("a header"));
         headers.insert(header::ETAG, "\"x\"".parse().expect("a header"));
         let url = "https://a.example/".parse().expect("an address");
-        Answer { status: 200, url, headers, body: Vec::new(), sha256: None }
+        Answer { status: 200, url, headers, body: Vec::new(), sha256: None, alone: None }
     }
 
     #[test]

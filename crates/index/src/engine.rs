@@ -130,6 +130,12 @@ impl Engine {
         (self.settings.clock)()
     }
 
+    /// The most bytes of a file that is read in memory.
+    pub(crate) fn archive_limit(&self, size: Option<u64>) -> u64 {
+        let limits = self.settings.limits;
+        limits.archive.max(size.unwrap_or(0).min(limits.announced))
+    }
+
     fn view(&self) -> View {
         View { exclude_newer: self.settings.exclude_newer, undated_allow: self.settings.undated_allow }
     }
@@ -320,7 +326,10 @@ impl Content {
             Self::Folder { path, names } => local::files_of(path, names, name),
             // A links page may be long and the packages many: most are not on it.
             Self::Page { folded, .. } if !folded.contains(&fold(name.as_ref())) => Ok(Vec::new()),
-            Self::Page { address, body, .. } => Ok(html::read_links(body, address, name).files),
+            Self::Page { address, body, .. } => match html::read_links(body, address, name) {
+                Ok(page) => Ok(page.files),
+                Err(problem) => Err(Error::fetch(address, local::page_error(problem, "links"))),
+            },
         }
     }
 }

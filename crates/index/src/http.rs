@@ -9,7 +9,7 @@ use std::time::Duration;
 use reana_model::Sha256;
 use reqwest::header::{self, HeaderMap, HeaderName};
 use sha2::Digest as _;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
 use crate::auth::Keyring;
@@ -21,6 +21,12 @@ pub(crate) const ACCEPT_PAGE: &str = "application/vnd.pypi.simple.v1+json, \
      application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01";
 
 const MOST_REDIRECTS: usize = 10;
+
+/// A page larger than this is received and read alone: what may be large one by one must not be so all at once.
+const LARGE: u64 = 4 << 20;
+
+/// A file larger than this is received alone, where it is not only hashed.
+const LARGE_FILE: u64 = 32 << 20;
 
 /// What is wanted of an address.
 #[derive(Clone, Debug)]
@@ -64,6 +70,8 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
     /// Of all bytes, for files.
     pub(crate) sha256: Option<Sha256>,
+    /// Held while a large body is there.
+    pub(crate) alone: Option<OwnedSemaphorePermit>,
 }
 
 impl Answer {
@@ -88,6 +96,7 @@ pub(crate) struct Http {
     texts: OnceLock<Result<reqwest::Client, String>>,
     files: OnceLock<Result<reqwest::Client, String>>,
     permits: Semaphore,
+    large: Arc<Semaphore>,
     keyring: Keyring,
     gates: Mutex<HashMap<String, Arc<Gate>>>,
     attempts: u32,
@@ -114,6 +123,7 @@ impl Http {
             texts: OnceLock::new(),
             files: OnceLock::new(),
             permits: Semaphore::new(settings.concurrency.max(1)),
+            large: Arc::new(Semaphore::new(1)),
             keyring,
             gates: Mutex::default(),
             attempts: settings.attempts.max(1),
@@ -169,9 +179,12 @@ impl Http {
         }
         let (url, headers) = (response.url().clone(), response.headers().clone());
         let is_success = status.is_success();
-        let (body, sha256) =
-            if is_success { self.read(request, response).await? } else { (Vec::new(), None) };
-        Ok(Answer { status: status.as_u16(), url, headers, body, sha256 })
+        let mut answer =
+            Answer { status: status.as_u16(), url, headers, body: Vec::new(), sha256: None, alone: None };
+        if is_success {
+            self.read(request, response, &mut answer).await?;
+        }
+        Ok(answer)
     }
 
     fn client(&self, is_file: bool) -> Result<&reqwest::Client, Failure> {
@@ -223,7 +236,8 @@ impl Http {
         &self,
         request: &Request,
         mut response: reqwest::Response,
-    ) -> Result<(Vec<u8>, Option<Sha256>), Failure> {
+        answer: &mut Answer,
+    ) -> Result<(), Failure> {
         let too_large = || Failure {
             kind: FetchError::TooLarge { limit: request.limit },
             may_pass: false,
@@ -234,8 +248,8 @@ impl Http {
             return Err(too_large());
         }
         let keeps = !request.only_hash;
-        let capacity = if keeps { usize::try_from(announced.min(1 << 26)).unwrap_or(0) } else { 0 };
-        let mut body = Vec::with_capacity(capacity);
+        let capacity = if keeps { usize::try_from(announced.min(LARGE)).unwrap_or(0) } else { 0 };
+        answer.body = Vec::with_capacity(capacity);
         let mut hasher = request.is_file.then(sha2::Sha256::new);
         let mut length = 0_u64;
         while let Some(chunk) = response.chunk().await.map_err(|error| Failure::of(&error))? {
@@ -248,10 +262,15 @@ impl Http {
                 hasher.update(&chunk);
             }
             if keeps {
-                body.extend_from_slice(&chunk);
+                answer.body.extend_from_slice(&chunk);
+            }
+            let large = if request.is_file { LARGE_FILE } else { LARGE };
+            if keeps && length > large && answer.alone.is_none() {
+                answer.alone = Arc::clone(&self.large).acquire_owned().await.ok();
             }
         }
-        Ok((body, hasher.map(|hasher| Sha256(hasher.finalize().into()))))
+        answer.sha256 = hasher.map(|hasher| Sha256(hasher.finalize().into()));
+        Ok(())
     }
 }
 

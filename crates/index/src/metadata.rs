@@ -154,7 +154,7 @@ impl Engine {
                 Err(kind) => return Err(failed(kind)),
             }
         }
-        let bytes = local::read_file(path, self.settings.limits.archive).map_err(failed)?;
+        let bytes = local::read_file(path, self.settings.limits.announced).map_err(failed)?;
         let found = Sha256::of(&bytes);
         file.sha256.map_or(Ok(()), |expected| check_hash(expected, found)).map_err(failed)?;
         self.notes().hashes.insert(file.url.clone(), found);
@@ -233,7 +233,7 @@ impl Engine {
 
     /// The METADATA by reading the wheel's end. None where the server or the wheel doesn't lend itself to it.
     async fn read_end(&self, url: &Url, file: &DistFile) -> Result<Option<Result<Found, String>>, Error> {
-        let limit = self.settings.limits.archive;
+        let limit = self.archive_limit(file.size);
         let ask = |range: String| {
             let request = Request::file(url.clone(), limit).with(header::RANGE, range);
             async move { self.http.get(&request).await }
@@ -286,7 +286,7 @@ impl Engine {
             let (engine, file) = (self.clone(), file.clone());
             return blocking(move || {
                 let failed = |kind| local::error(&path, kind);
-                let bytes = local::read_file(&path, engine.settings.limits.archive).map_err(failed)?;
+                let bytes = local::read_file(&path, engine.settings.limits.announced).map_err(failed)?;
                 let found = Sha256::of(&bytes);
                 file.sha256.map_or(Ok(()), |expected| check_hash(expected, found)).map_err(failed)?;
                 engine.notes().hashes.insert(file.url, found);
@@ -302,7 +302,8 @@ impl Engine {
         if self.settings.offline {
             return Err(Error::fetch(url, FetchError::Offline));
         }
-        let answer = self.http.get(&Request::file(url.clone(), self.settings.limits.archive)).await?;
+        let request = Request::file(url.clone(), self.archive_limit(file.size));
+        let answer = self.http.get(&request).await?;
         self.whole(url, file, answer)
     }
 

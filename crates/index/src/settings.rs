@@ -58,8 +58,10 @@ pub struct Limits {
     pub page: u64,
     /// Of a metadata file.
     pub metadata: u64,
-    /// Of a distribution file that is read in memory.
+    /// Of a distribution file that is read in memory, unless the index announces that it is larger.
     pub archive: u64,
+    /// Of one that the index announces, or that is on this machine.
+    pub announced: u64,
     /// Of a distribution file that is only hashed.
     pub file: u64,
 }
@@ -67,7 +69,13 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let mega = 1 << 20;
-        Self { page: 128 * mega, metadata: 16 * mega, archive: 1024 * mega, file: 8192 * mega }
+        Self {
+            page: 64 * mega,
+            metadata: 16 * mega,
+            archive: 256 * mega,
+            announced: 1024 * mega,
+            file: 8192 * mega,
+        }
     }
 }
 
@@ -142,5 +150,35 @@ impl Settings {
             user_agent: concat!("reana-lock/", env!("CARGO_PKG_VERSION")).to_owned(),
             clock,
         }
+    }
+
+    /// Waits so long for a connection and for the next bytes of an answer, and for all else in proportion, as the
+    /// usual settings have it: for a whole page four times as long, for a file thirty times, and twice as long
+    /// where a server asks to be left alone.
+    pub fn be_patient_for(&mut self, wait: Duration) {
+        let usual = Timeouts::default();
+        self.timeouts = Timeouts {
+            connect: wait.min(usual.connect),
+            read: wait,
+            page: wait.saturating_mul(4),
+            file: wait.saturating_mul(30),
+        };
+        self.longest_wait = wait.saturating_mul(2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usual_patience_is_in_proportion() {
+        let usual = Settings::new(|| jiff::Timestamp::UNIX_EPOCH);
+        let mut told = usual.clone();
+        told.be_patient_for(usual.timeouts.read);
+        assert_eq!((told.timeouts, told.longest_wait), (usual.timeouts, usual.longest_wait));
+        told.be_patient_for(Duration::from_secs(1));
+        assert_eq!(told.timeouts.connect, Duration::from_secs(1));
+        assert_eq!(told.timeouts.page, Duration::from_secs(4));
     }
 }

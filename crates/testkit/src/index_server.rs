@@ -28,13 +28,31 @@ pub struct Reply {
     pub cut_at: Option<usize>,
     /// Whether `Range` is heeded.
     pub has_ranges: bool,
+    /// How the body comes, where it does not come at once.
+    pub manner: Manner,
+}
+
+/// How a body is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Manner {
+    /// At once, with its length.
+    #[default]
+    AtOnce,
+    /// A byte at a time, with a pause between.
+    Trickle(Duration),
+    /// Its first line once, and the rest again and again, without a length, until nobody listens any more.
+    Endless,
+    /// At once, with this length said instead of its own.
+    Claiming(u64),
+    /// At once, with more promised, which does not come; the connection stays open.
+    Stalls,
 }
 
 impl Reply {
     /// An answer with a status and nothing else.
     pub fn status(status: u16) -> Self {
         let (headers, body, delay) = (Vec::new(), Vec::new(), Duration::ZERO);
-        Self { status, headers, body, delay, cut_at: None, has_ranges: false }
+        Self { status, headers, body, delay, cut_at: None, has_ranges: false, manner: Manner::AtOnce }
     }
 
     /// No answer at all: the connection is closed.
@@ -90,6 +108,12 @@ impl Reply {
     #[must_use]
     pub fn cut(self, at: usize) -> Self {
         Self { cut_at: Some(at), ..self }
+    }
+
+    /// With a body that is sent in this manner.
+    #[must_use]
+    pub fn sent(self, manner: Manner) -> Self {
+        Self { manner, ..self }
     }
 
     /// Without ranges.
@@ -272,8 +296,15 @@ fn shape<'a>(reply: &'a Reply, headers: &HashMap<String, String>) -> (u16, &'a [
 fn answer(mut connection: &TcpStream, reply: &Reply, headers: &HashMap<String, String>) -> bool {
     let (status, body, range) = shape(reply, headers);
     let mut head = format!("HTTP/1.1 {status} X\r\n");
-    if status != 304 {
-        let _ = write!(head, "Content-Length: {}\r\n", body.len());
+    let length = match reply.manner {
+        _ if status == 304 => None,
+        Manner::Endless => None,
+        Manner::Claiming(length) => Some(length),
+        Manner::Stalls => Some(body.len() as u64 + 100),
+        Manner::AtOnce | Manner::Trickle(_) => Some(body.len() as u64),
+    };
+    if let Some(length) = length {
+        let _ = write!(head, "Content-Length: {length}\r\n");
     }
     head.push_str(&range.unwrap_or_default());
     for (name, value) in &reply.headers {
@@ -281,6 +312,30 @@ fn answer(mut connection: &TcpStream, reply: &Reply, headers: &HashMap<String, S
     }
     head.push_str("\r\n");
     let sent = reply.cut_at.map_or(body, |at| body.get(..at).unwrap_or(body));
-    connection.write_all(head.as_bytes()).and_then(|()| connection.write_all(sent)).is_ok()
-        && reply.cut_at.is_none()
+    let is_sent = connection.write_all(head.as_bytes()).and_then(|()| send(connection, sent, reply.manner));
+    is_sent.is_ok() && reply.cut_at.is_none() && matches!(reply.manner, Manner::AtOnce | Manner::Trickle(_))
+}
+
+fn send(mut connection: &TcpStream, body: &[u8], manner: Manner) -> std::io::Result<()> {
+    match manner {
+        Manner::AtOnce | Manner::Claiming(_) => connection.write_all(body),
+        Manner::Stalls => {
+            connection.write_all(body)?;
+            // Until the other side has had enough.
+            connection.read(&mut [0]).map(drop)
+        }
+        Manner::Trickle(pause) => body.iter().try_for_each(|byte| {
+            std::thread::sleep(pause);
+            connection.write_all(&[*byte])
+        }),
+        Manner::Endless => {
+            let (first, rest) =
+                body.split_at(body.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1));
+            connection.write_all(first)?;
+            let rest = rest.repeat((1 << 16) / rest.len().max(1) + 1);
+            loop {
+                connection.write_all(&rest)?;
+            }
+        }
+    }
 }

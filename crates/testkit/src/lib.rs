@@ -3,6 +3,7 @@
 //! Everything made here is the same bytes on every machine. What can't be made is a defect of the test, so
 //! these functions panic and say what is wrong.
 
+pub mod hostile;
 pub mod index_server;
 pub mod sandbox;
 pub mod scenario;
@@ -10,7 +11,7 @@ pub mod sdist;
 pub mod wheel;
 pub mod world;
 
-pub use index_server::{IndexServer, Reply, Seen};
+pub use index_server::{IndexServer, Manner, Reply, Seen};
 pub use sandbox::{Output, Sandbox};
 pub use sdist::{sdist, tar_gz};
 pub use wheel::{Wheel, wheel, zip};

@@ -15,6 +15,8 @@ use super::{ArchiveError, Part};
 const MAX_FILE: u64 = 2 << 20;
 /// The most bytes that are kept of all files together; later ones are known by name alone.
 const MAX_KEPT: u64 = 64 << 20;
+/// What is kept besides of files that say what is required: they may come last, after much else.
+const MAX_MANIFESTS: u64 = 16 << 20;
 /// The most bytes that are unpacked of a tar archive, kept or not.
 const MAX_UNPACKED: u64 = 2 << 30;
 /// An honest archive of texts shrinks to a tenth; small ones may be extreme without doing harm.
@@ -112,6 +114,13 @@ fn is_text(path: &str) -> bool {
     }
 }
 
+/// Whether a file says what is required, by its name and place.
+fn is_manifest(path: &str) -> bool {
+    const MANIFESTS: [&str; 5] = ["setup.py", "setup.cfg", "pyproject.toml", "PKG-INFO", "requires.txt"];
+    let mut parts = path.rsplit('/');
+    parts.next().is_some_and(|name| MANIFESTS.contains(&name)) && parts.count() <= 3
+}
+
 impl Members {
     fn new() -> Self {
         Self {
@@ -139,7 +148,8 @@ impl Members {
         if !is_text(path) {
             return Err(Content::Binary);
         }
-        if size > MAX_FILE || self.kept.saturating_add(size) > MAX_KEPT {
+        let most = if is_manifest(path) { MAX_KEPT + MAX_MANIFESTS } else { MAX_KEPT };
+        if size > MAX_FILE || self.kept.saturating_add(size) > most {
             return Err(Content::Large);
         }
         Ok(())

@@ -8,7 +8,18 @@ use reana_model::PackageName;
 use url::Url;
 
 use super::link::{Link, announced, last_segment};
-use super::page::{Page, PageError, ProjectStatus, check_version};
+use super::page::{Cost, MOST_FILES, Page, PageError, ProjectStatus, check_version, excess};
+
+/// The attributes that say something.
+const ATTRIBUTES: [&[u8]; 7] = [
+    b"href",
+    b"name",
+    b"content",
+    b"data-core-metadata",
+    b"data-dist-info-metadata",
+    b"data-requires-python",
+    b"data-yanked",
+];
 
 /// One tag that matters, with its attributes.
 #[derive(Default)]
@@ -28,15 +39,15 @@ impl Tag {
 /// # Errors
 /// Where the page is of another major version, or has nothing of an index page.
 pub fn read(body: &[u8], address: &Url, package: &PackageName) -> Result<Page, PageError> {
-    let mut reader = Reader { page: Page::default(), base: address.clone(), based: false, package };
+    let mut reader = Reader::new(address, package);
     let mut is_versioned = false;
     let mut has_links = false;
-    for tag in tags(body) {
+    for tag in tags(body)? {
         if let Some(version) = tag.meta("pypi:repository-version") {
             check_version(version)?;
             is_versioned = true;
         }
-        has_links |= reader.take(&tag);
+        has_links |= reader.take(&tag)?;
     }
     // A login page, or the message of a proxy.
     if !is_versioned && !has_links && !says_links_for(body) {
@@ -46,26 +57,35 @@ pub fn read(body: &[u8], address: &Url, package: &PackageName) -> Result<Page, P
 }
 
 /// Reads a links page (`--find-links`): whatever leads to files of `package` is taken, the rest passed over.
-pub fn read_links(body: &[u8], address: &Url, package: &PackageName) -> Page {
-    let mut reader = Reader { page: Page::default(), base: address.clone(), based: false, package };
-    for tag in tags(body) {
-        reader.take(&tag);
+///
+/// # Errors
+/// Where it has more links than any honest page.
+pub fn read_links(body: &[u8], address: &Url, package: &PackageName) -> Result<Page, PageError> {
+    let mut reader = Reader::new(address, package);
+    for tag in tags(body)? {
+        reader.take(&tag)?;
     }
     reader.page.skipped = 0;
-    reader.page
+    Ok(reader.page)
 }
 
 struct Reader<'a> {
     page: Page,
+    cost: Cost,
     base: Url,
     based: bool,
     package: &'a PackageName,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(address: &Url, package: &'a PackageName) -> Self {
+        let (page, cost) = (Page::default(), Cost::default());
+        Self { page, cost, base: address.clone(), based: false, package }
+    }
+
     /// Takes what a tag says; tells whether it is a link to something with a distribution's name.
-    fn take(&mut self, tag: &Tag) -> bool {
-        match tag.name.as_slice() {
+    fn take(&mut self, tag: &Tag) -> Result<bool, PageError> {
+        Ok(match tag.name.as_slice() {
             b"base" if !self.based => {
                 if let Some(base) = tag.get("href").and_then(|href| self.base.join(href.trim()).ok()) {
                     self.base = base;
@@ -73,7 +93,7 @@ impl Reader<'_> {
                 }
                 false
             }
-            b"a" => self.take_link(tag),
+            b"a" => self.take_link(tag)?,
             _ => {
                 if let Some(status) = tag.meta("pypi:project-status") {
                     let reason = self.page.status.take().map(|it| it.reason).unwrap_or_default();
@@ -85,11 +105,11 @@ impl Reader<'_> {
                 }
                 false
             }
-        }
+        })
     }
 
-    fn take_link(&mut self, tag: &Tag) -> bool {
-        let Some(href) = tag.get("href") else { return false };
+    fn take_link(&mut self, tag: &Tag) -> Result<bool, PageError> {
+        let Some(href) = tag.get("href") else { return Ok(false) };
         let core_metadata = tag
             .get("data-core-metadata")
             .or_else(|| tag.get("data-dist-info-metadata"))
@@ -102,15 +122,15 @@ impl Reader<'_> {
             core_metadata,
             ..Link::default()
         };
+        let file = last_segment(href);
+        self.cost.add(&file, link.requires_python)?;
         if let Ok(file) = link.to_file(&self.base, self.package) {
             self.page.files.push(file);
-            return true;
+            return Ok(true);
         }
         self.page.skipped += 1;
-        let file = last_segment(href);
-        [".whl", ".gz", ".zip", ".bz2", ".tgz", ".egg", ".exe", ".msi", ".rpm"]
-            .iter()
-            .any(|ending| file.ends_with(ending))
+        let endings = [".whl", ".gz", ".zip", ".bz2", ".tgz", ".egg", ".exe", ".msi", ".rpm"];
+        Ok(endings.iter().any(|ending| file.ends_with(ending)))
     }
 }
 
@@ -126,10 +146,12 @@ fn says_links_for(body: &[u8]) -> bool {
     body.windows(9).any(|window| window.eq_ignore_ascii_case(b"links for"))
 }
 
-/// The tags that a reader of pages looks at. Entities in attributes are resolved.
-fn tags(body: &[u8]) -> Vec<Tag> {
+/// The tags that a reader of pages looks at, with the attributes that say something there. Entities in attributes
+/// are resolved.
+fn tags(body: &[u8]) -> Result<Vec<Tag>, PageError> {
     let mut tags = Vec::new();
     let mut open: Option<Tag> = None;
+    let mut is_wanted = false;
     let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
         match event {
             CallbackEvent::OpenStartTag { name } if matches!(name, b"a" | b"base" | b"meta") => {
@@ -137,23 +159,29 @@ fn tags(body: &[u8]) -> Vec<Tag> {
             }
             CallbackEvent::OpenStartTag { .. } => open = None,
             CallbackEvent::AttributeName { name } => {
-                if let Some(tag) = &mut open {
-                    tag.attributes.push((name.to_vec(), String::new()));
+                is_wanted = ATTRIBUTES.contains(&name);
+                if let Some(tag) = open.as_mut().filter(|_| is_wanted) {
+                    // The first of equal ones counts (HTML).
+                    is_wanted = tag.attributes.iter().all(|(other, _)| other != name);
+                    if is_wanted {
+                        tag.attributes.push((name.to_vec(), String::new()));
+                    }
                 }
             }
             CallbackEvent::AttributeValue { value } => {
-                if let Some((_, text)) = open.as_mut().and_then(|tag| tag.attributes.last_mut()) {
+                let tag = open.as_mut().filter(|_| is_wanted);
+                if let Some((_, text)) = tag.and_then(|tag| tag.attributes.last_mut()) {
                     *text = String::from_utf8_lossy(value).into_owned();
                 }
             }
-            CallbackEvent::CloseStartTag { .. } => tags.extend(open.take()),
+            CallbackEvent::CloseStartTag { .. } if tags.len() <= MOST_FILES => tags.extend(open.take()),
             _ => {}
         }
         None
     });
     // Reading from memory can't fail.
     let Ok(()) = Tokenizer::new_with_emitter(body, emitter).finish();
-    tags
+    if tags.len() > MOST_FILES { Err(excess()) } else { Ok(tags) }
 }
 
 #[cfg(test)]

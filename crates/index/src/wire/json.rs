@@ -5,21 +5,24 @@ use std::fmt;
 
 use reana_model::PackageName;
 use reana_model::file::CoreMetadata;
-use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use url::Url;
 
 use super::link::Link;
-use super::page::{Page, PageError, ProjectStatus, check_version};
+use super::page::{Cost, MOST_FILES, Page, PageError, ProjectStatus, check_version, excess};
 
 #[derive(serde::Deserialize)]
 struct Wire<'a> {
     #[serde(default, borrow)]
     meta: Meta<'a>,
     #[serde(borrow)]
-    files: Vec<File<'a>>,
+    files: Files<'a>,
     #[serde(default, borrow, rename = "project-status")]
     status: Option<Status<'a>>,
 }
+
+/// Files in bounded number: each takes more memory than the text that it is read from.
+struct Files<'a>(Vec<File<'a>>);
 
 #[derive(Default, serde::Deserialize)]
 struct Meta<'a> {
@@ -80,8 +83,9 @@ pub fn read(body: &[u8], address: &Url, package: &PackageName) -> Result<Page, P
     if let Some(version) = &wire.meta.version {
         check_version(version)?;
     }
-    let mut page = Page::default();
-    for file in &wire.files {
+    let (mut page, mut cost) = (Page::default(), Cost::default());
+    for file in &wire.files.0 {
+        cost.add(&file.filename, file.requires_python.as_deref())?;
         match file.to_link().to_file(address, package) {
             Ok(file) => page.files.push(file),
             Err(_) => page.skipped += 1,
@@ -124,6 +128,31 @@ impl File<'_> {
             uploaded: self.upload_time.as_deref(),
             core_metadata,
         }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Files<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visit;
+        impl<'de> Visitor<'de> for Visit {
+            type Value = Vec<File<'de>>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of files")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                let mut files = Vec::new();
+                while let Some(file) = items.next_element()? {
+                    files.push(file);
+                    if files.len() > MOST_FILES {
+                        return Err(de::Error::custom(excess()));
+                    }
+                }
+                Ok(files)
+            }
+        }
+        deserializer.deserialize_seq(Visit).map(Files)
     }
 }
 

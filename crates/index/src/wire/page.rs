@@ -79,6 +79,36 @@ impl Format {
     }
 }
 
+/// The most files of one page; the longest honest ones have some tens of thousands.
+pub(super) const MOST_FILES: usize = 100_000;
+
+/// The most bytes that a page's file names and `requires-python` may have together: they grow when they are
+/// taken apart.
+const MOST_TEXT: usize = 6 << 20;
+
+/// What a page has cost so far.
+#[derive(Default)]
+pub(super) struct Cost {
+    files: usize,
+    text: usize,
+}
+
+impl Cost {
+    /// Counts one more file.
+    ///
+    /// # Errors
+    /// Where no honest page has so much.
+    pub(super) fn add(&mut self, file: &str, requires_python: Option<&str>) -> Result<(), PageError> {
+        self.files += 1;
+        self.text = self.text.saturating_add(file.len()).saturating_add(requires_python.map_or(0, str::len));
+        if self.files > MOST_FILES || self.text > MOST_TEXT { Err(excess()) } else { Ok(()) }
+    }
+}
+
+pub(super) fn excess() -> PageError {
+    PageError::NotAPage("more files than any index lists for one package".to_owned())
+}
+
 /// Refuses pages of another major version (PEP 629).
 pub(super) fn check_version(version: &str) -> Result<(), PageError> {
     match version.trim().split('.').next() {
