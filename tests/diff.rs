@@ -31,7 +31,11 @@ fn check(place: &Place, args: &[&str], code: i32, expected: &Expect) {
 fn two_files() {
     let place = place(&World::new());
     place.file("old.txt", OLD).file("new.txt", NEW);
-    check(&place, &["old.txt", "new.txt"], 0, &expect![[r#"
+    check(
+        &place,
+        &["old.txt", "new.txt"],
+        0,
+        &expect![[r#"
         exit 0
         --- stdout
         old.txt -> new.txt: 1 added, 1 removed, 1 moved (major), 1 moved (minor), 1 moved, 1 with another marker, 1 with other extras
@@ -43,14 +47,24 @@ fn two_files() {
           f https://x.example/f-1.0.zip -> https://x.example/f-1.1.zip
           g 1.0 is new
         --- stderr
-    "#]]);
-    check(&place, &["old.txt", "old.txt", "--exit-code"], 0, &expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["old.txt", "old.txt", "--exit-code"],
+        0,
+        &expect![[r#"
         exit 0
         --- stdout
         old.txt -> old.txt: the same packages
         --- stderr
-    "#]]);
-    check(&place, &["new.txt", "old.txt", "--exit-code", "--format=json"], 1, &expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["new.txt", "old.txt", "--exit-code", "--format=json"],
+        1,
+        &expect![[r#"
         exit 1
         --- stdout
         {
@@ -107,7 +121,8 @@ fn two_files() {
           ]
         }
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -116,14 +131,19 @@ fn hashes_alone() {
     let hash = |digit: &str| format!("    --hash=sha256:{}", digit.repeat(64));
     place.file("old.txt", format!("a==1 \\\n{} \\\n{}\nb==1.0.0 # via a\n", hash("1"), hash("2")));
     place.file("new.txt", format!("a==1 \\\n{} \\\n{}\nb==1.0.0 # via c\n", hash("1"), hash("3")));
-    check(&place, &["old.txt", "new.txt"], 0, &expect![[r#"
-        exit 0
-        --- stdout
-        old.txt -> new.txt: 1 with other hashes alone, 1 required by others
-          a: 1 file added and 1 file no longer offered
-          b: required by others
-        --- stderr
-    "#]]);
+    check(
+        &place,
+        &["old.txt", "new.txt"],
+        0,
+        &expect![[r#"
+            exit 0
+            --- stdout
+            old.txt -> new.txt: 1 with other hashes alone, 1 required by others
+              a: 1 file added and 1 file no longer offered
+              b: other packages require it now (its `via`)
+            --- stderr
+        "#]],
+    );
 }
 
 #[test]
@@ -134,7 +154,11 @@ fn two_fleets_by_component() {
         place.file(&format!("{folder}/requirements.in"), format!("{wish}\n"));
         let _ = place.compile(&[&format!("{folder}/requirements.in")]).expect_code(0);
     }
-    check(&place, &["old", "new", "--exit-code"], 1, &expect![[r#"
+    check(
+        &place,
+        &["old", "new", "--exit-code"],
+        1,
+        &expect![[r#"
         exit 1
         --- stdout
         old/gone/requirements.txt is gone: 1 removed
@@ -145,27 +169,42 @@ fn two_fleets_by_component() {
           base 1.1 is new
           lib 2.0 is new
         --- stderr
-    "#]]);
-    check(&place, &["old/one", "new/one/requirements.txt"], 0, &expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["old/one", "new/one/requirements.txt"],
+        0,
+        &expect![[r#"
         exit 0
         --- stdout
         old/one/requirements.txt -> new/one/requirements.txt: 1 moved (major)
           app 1.0 -> 2.0 (major)
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_cannot_be_compared() {
     let place = place(&World::new());
     place.file("old.txt", OLD).file("bad.txt", "a==1\nb>=2\n").file("binary.txt", [0xff, 0xfe, 0xfd]);
-    check(&place, &["old.txt", "none.txt"], 2, &expect![[r#"
+    check(
+        &place,
+        &["old.txt", "none.txt"],
+        2,
+        &expect![[r#"
         exit 2
         --- stdout
         --- stderr
         error: `none.txt`: there is no such file or folder
-    "#]]);
-    check(&place, &["old.txt", "bad.txt"], 0, &expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["old.txt", "bad.txt"],
+        0,
+        &expect![[r#"
         exit 0
         --- stdout
         old.txt -> bad.txt: 5 removed
@@ -176,11 +215,17 @@ fn what_cannot_be_compared() {
           f https://x.example/f-1.0.zip is no longer required
         --- stderr
         warning: bad.txt:2: `b>=2` is no pin (`name==version`); that line is not compared
-    "#]]);
-    check(&place, &["old.txt", "binary.txt"], 2, &expect![[r#"
+    "#]],
+    );
+    check(
+        &place,
+        &["old.txt", "binary.txt"],
+        2,
+        &expect![[r#"
         exit 2
         --- stdout
         --- stderr
         error: binary.txt: not UTF-8 text
-    "#]]);
+    "#]],
+    );
 }

@@ -14,10 +14,13 @@
 //! | `compile_usage` | command lines that make no sense |
 //! | `determinism` | the same bytes in any order, from anywhere, with any cache |
 //! | `generate` | completions, the manual page, help |
+//! | `groups` | `--group`, the status of projects, `--trace` |
 //! | `interrupted` | runs that were killed while they wrote |
 //! | `lock_header` | what is read back from the header of an old lock |
 //! | `metadata` | `reana-lock metadata` |
 //! | `odd_worlds` | odd places, files and streams |
+//! | `pip_config` | pip's configuration as defaults |
+//! | `pylock` | locks in the form of PEP 751 |
 //! | `why`, `tree`, `diff` | what locks tell without the index |
 //!
 //! `harness` makes the sandbox and its index.
@@ -35,10 +38,13 @@ mod compile_usage;
 mod determinism;
 mod diff;
 mod generate;
+mod groups;
 mod harness;
 mod interrupted;
 mod lock_header;
 mod metadata;
 mod odd_worlds;
+mod pip_config;
+mod pylock;
 mod tree;
 mod why;

@@ -218,6 +218,14 @@ pub(crate) struct OutputArgs {
     /// Write the lock here (`-` is stdout)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output_file: Option<String>,
+    /// Lock what the lock's sdists need to be built into this file too, for pip's --build-constraint
+    ///
+    /// A bare name stands beside the lock, so that each lock of a fleet has its own.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) build_requirements: Option<String>,
+    /// Which kind of lock to write; by default as its name says, else requirements.txt
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) output_format: Option<OutputFormat>,
     /// Show what would change, and write nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
@@ -227,6 +235,9 @@ pub(crate) struct OutputArgs {
     /// Say why this version of a package, and who holds it back, by file and line; write nothing
     #[arg(long, value_name = "NAME")]
     pub(crate) explain: Vec<String>,
+    /// Write the solver's decisions here, one a line (`-` is stdout)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<String>,
     /// How to answer on stdout
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
@@ -302,6 +313,9 @@ pub(crate) struct ResolveArgs {
     /// Lock all extras of the manifest
     #[arg(long, conflicts_with = "extra")]
     pub(crate) all_extras: bool,
+    /// Lock this dependency group too (PEP 735): of the component's pyproject.toml, or of FILE
+    #[arg(long, value_name = "[FILE:]NAME")]
+    pub(crate) group: Vec<String>,
     /// Accept pre-releases of all packages
     #[arg(long)]
     pub(crate) pre: bool,
@@ -368,6 +382,19 @@ pub(crate) struct IndexArgs {
     /// Read metadata only from whole files that a hash covers
     #[arg(long)]
     pub(crate) verify_metadata: bool,
+    /// How many seconds to wait for the next bytes of an answer; for a whole page four times as long, for a whole
+    /// file thirty times
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: Option<u64>,
+}
+
+/// Which kind of lock is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// requirements.txt, as pip-compile writes it
+    Requirements,
+    /// pylock.toml (PEP 751)
+    Pylock,
 }
 
 /// How to say who wants a package.

@@ -75,6 +75,17 @@ impl Places {
         self.indexes.last().filter(|_| self.has_main).map(|place| place.url.as_str())
     }
 
+    /// The index that all packages come from, where there is one alone and it has an address.
+    pub(crate) fn only_index(&self) -> Option<String> {
+        match &self.indexes[..] {
+            [only] if self.find_links.is_empty() && self.bindings.is_empty() => {
+                let is_remote = only.url.starts_with("https:") || only.url.starts_with("http:");
+                is_remote.then(|| only.url.clone())
+            }
+            _ => None,
+        }
+    }
+
     /// What is said with `-v`.
     pub(crate) fn describe(&self) -> String {
         let mut lines = String::new();

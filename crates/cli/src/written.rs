@@ -103,12 +103,31 @@ pub(crate) fn manifests(written: &Written, env: &Env) -> Result<Manifests, Failu
     let mut manifests = Manifests::default();
     for prepared in prepare::all(&plan, &args, env)? {
         let Prepared { request, sources, .. } = prepared;
-        let named =
-            |requirement: Requirement| Some((sources.get(&requirement.origin.file).cloned()?, requirement));
-        manifests.wanted.extend(request.roots.into_iter().filter_map(named));
-        manifests.limits.extend(request.constraints.into_iter().filter_map(named));
+        let named = |requirement: Requirement| {
+            let via = sources.of(&requirement.origin).into_iter();
+            via.map(move |via| (via, requirement.clone())).collect::<Vec<_>>()
+        };
+        manifests.wanted.extend(request.roots.into_iter().flat_map(named));
+        manifests.limits.extend(request.constraints.into_iter().flat_map(named));
     }
     Ok(manifests)
+}
+
+/// A lock with what its manifests say of who wants what, where the lock has no place for that (PEP 751).
+pub(crate) fn explained(written: &Written, manifests: &Manifests) -> Lock {
+    let mut lock = written.lock.clone();
+    if is_pylock(written) {
+        for pin in &mut lock.pins {
+            let own = manifests.wanted.iter().filter(|(_, requirement)| requirement.name == pin.name);
+            pin.via.extend(own.map(|(via, _)| via.clone()));
+        }
+    }
+    lock
+}
+
+/// Whether a lock is a `pylock.toml`, which knows less of reasons than a requirements file.
+pub(crate) fn is_pylock(written: &Written) -> bool {
+    reana_lockfile::pylock::is_file_name(&written.shown)
 }
 
 /// The manifests as a lock names them: in its header, else in its annotations.

@@ -97,7 +97,7 @@ impl Graph {
             };
             let extras = pin.extras.iter().map(ToString::to_string).collect();
             let shown = GraphPin { version, extras, marker: marker_text(&pin.marker), line: pin.line };
-            graph.add(&pin.name.to_string(), shown, &pin.via);
+            graph.add(pin.name.as_ref(), shown, &pin.via);
         }
         for pin in &lock.unnamed {
             let marker = marker_text(&pin.marker);

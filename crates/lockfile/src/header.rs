@@ -18,6 +18,8 @@ pub struct Header {
     pub extras: Vec<ExtraName>,
     /// `--all-extras`.
     pub all_extras: bool,
+    /// `--group`, as written: a name, or a file and a name.
+    pub groups: Vec<String>,
     /// `--annotation-style`.
     pub annotation_style: Option<AnnotationStyle>,
     /// `--strip-extras` or `--no-strip-extras`.
@@ -107,10 +109,11 @@ pub fn shell_quote(word: &str) -> String {
 }
 
 /// Options of pip-compile, uv and reana-lock that take a value, which may be the next word.
-const WITH_VALUE: [&str; 47] = [
+const WITH_VALUE: [&str; 49] = [
     "--allow-build",
     "--annotation-style",
     "--build-deps-for",
+    "--build-requirements",
     "--cache-dir",
     "--cert",
     "--client-cert",
@@ -139,6 +142,7 @@ const WITH_VALUE: [&str; 47] = [
     "--no-emit-package",
     "--only-binary",
     "--output-file",
+    "--output-format",
     "--override",
     "--pip-args",
     "--platform",
@@ -245,6 +249,7 @@ fn read_option(header: &mut Header, name: &str, value: Option<String>) {
         ("--annotation-style", Some(value)) => header.annotation_style = value.parse().ok(),
         ("--constraint", Some(value)) => header.constraints.push(value),
         ("--output-file", Some(value)) => header.output_file = Some(value),
+        ("--group", Some(value)) => header.groups.push(value),
         ("--extra", Some(value)) => {
             let names = value.split(',').filter_map(|name| name.trim().parse().ok());
             for name in names {

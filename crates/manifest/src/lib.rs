@@ -7,7 +7,8 @@ pub mod edit;
 mod extras;
 mod fact;
 pub mod files;
-mod ini;
+mod groups;
+pub mod ini;
 mod problem;
 mod pyproject;
 mod reading;
@@ -20,6 +21,7 @@ pub use declared::{Declared, read_project};
 pub use extras::{Extras, Requirements};
 pub use fact::{Fact, Unknown};
 pub use files::{FileError, Files, MemoryFiles, normal_path};
+pub use groups::{Groups, group_name, read_groups};
 pub use problem::{Problem, ProblemKind};
 pub use requirements_in::{
     Entry, Listed, OptionIn, RequirementsIn, Unnamed, Viewpoint, read_constraints, read_requirements,

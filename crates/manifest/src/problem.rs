@@ -68,6 +68,23 @@ pub enum ProblemKind {
     /// An extra that was asked for is not declared.
     #[error("there is no extra `{0}`")]
     UnknownExtra(ExtraName),
+    /// A dependency group that is not there (PEP 735).
+    #[error("there is no dependency group `{name}`{}", among(known))]
+    UnknownGroup {
+        /// The group.
+        name: String,
+        /// Those that are there.
+        known: Vec<String>,
+    },
+    /// Two dependency groups whose names mean the same.
+    #[error("the dependency group `{0}` is there twice")]
+    GroupTwice(String),
+    /// Dependency groups that include one another.
+    #[error("dependency groups include one another: {0}")]
+    GroupCircle(String),
+    /// Dependency groups that include one another too deep.
+    #[error("dependency groups include one another deeper than what is read")]
+    GroupsTooDeep,
     /// A requirements file is not understood.
     #[error(transparent)]
     RequirementsFile(FileProblemKind),
@@ -97,6 +114,10 @@ pub enum ProblemKind {
     /// A constraint with extras, which limit nothing.
     #[error("the extras of the constraint `{0}` are not looked at")]
     ConstraintExtras(String),
+}
+
+fn among(known: &[String]) -> String {
+    if known.is_empty() { String::new() } else { format!(" (there are {})", known.join(", ")) }
 }
 
 impl Problem {

@@ -10,6 +10,7 @@ use reana_model::PackageName;
 use reana_resolver::Catalog as _;
 
 use crate::args::{CompileArgs, Format};
+use crate::doors::disk;
 use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::exit::Exit;
@@ -41,6 +42,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
     let results = solve_all(&jobs, &explain, ui);
     ui.end_progress();
     let locked = all_or_worst(&jobs, results, ui)?;
+    write_trace(args, &locked, ui, env)?;
     finish(args, &plan, &locked, ui)
 }
 
@@ -57,6 +59,9 @@ fn check_usage(args: &CompileArgs, plan: &Plan) -> Result<(), Failure> {
     let without_name = plan.units.iter().any(|unit| unit.lock.is_none());
     if without_name && args.output.output_file.is_none() {
         return Err(Failure::input("--output-file is required if two or more input files are given"));
+    }
+    if args.output.trace.as_deref() == Some("-") && args.output.format == Format::Json {
+        return Err(Failure::input("--trace - and --format json both want stdout: give --trace a file"));
     }
     let no_pip_names = args.output.format == Format::Github && !args.output.check;
     if no_pip_names {
@@ -241,6 +246,22 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
         write(plan, locked, ui)?;
     }
     Ok(Exit::Done)
+}
+
+/// The solver's decisions, where they are asked for: also of a run that writes nothing else.
+fn write_trace(
+    args: &CompileArgs,
+    locked: &[(&Prepared, Locked)],
+    ui: &Ui,
+    env: &Env,
+) -> Result<(), Failure> {
+    let Some(file) = &args.output.trace else { return Ok(()) };
+    let text: String = locked.iter().map(|(_, made)| made.trace.as_str()).collect();
+    if file == "-" {
+        ui.data(&text);
+        return Ok(());
+    }
+    disk::write(&env.cwd.join(file), text.as_bytes()).map_err(|error| Failure::from_disk(&error))
 }
 
 /// A question was asked, so nothing is written. A package that no lock has is an answer of its own kind.

@@ -62,7 +62,13 @@ fn pair(mut old: Vec<Written>, mut new: Vec<Written>) -> Vec<Pair> {
         .into_iter()
         .map(|(name, (old, new))| {
             let (before, after): (Lock, Lock) = (lock(&old), lock(&new));
-            Pair { name, changes: reana_lockfile::diff(&before, &after), old, new }
+            let mut changes = reana_lockfile::diff(&before, &after);
+            if old.as_ref().map(written::is_pylock) != new.as_ref().map(written::is_pylock) {
+                // the one form has no place for what the other one says
+                let said_by_one = [ChangeKind::Annotation, ChangeKind::Extras];
+                changes.retain(|change| !said_by_one.contains(&change.kind));
+            }
+            Pair { name, changes, old, new }
         })
         .collect()
 }

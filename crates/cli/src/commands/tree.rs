@@ -12,7 +12,7 @@ use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::written::{self, Written};
+use crate::written::{self, Manifests, Written};
 
 /// Draws the trees of the locks that the arguments name.
 pub(crate) fn run(args: &TreeArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
@@ -24,7 +24,12 @@ pub(crate) fn run(args: &TreeArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> 
     let locks = written::find(args.lock.as_deref().unwrap_or("."), env)?;
     let mut trees = Vec::new();
     for written in &locks {
-        let graph = Graph::of(&written.lock);
+        let manifests = if written::is_pylock(written) {
+            written::manifests(written, env)
+        } else {
+            Ok(Manifests::default())
+        };
+        let graph = Graph::of(&written::explained(written, &manifests.unwrap_or_default()));
         if !graph.is_annotated() && !written.lock.pins.is_empty() {
             let message = format!("{}: the lock doesn't say who wants its packages", written.shown);
             return Err(Failure::input(message).hint("compile it without `--no-annotate`"));

@@ -29,7 +29,14 @@ pub(crate) fn run(args: &WhyArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
     let locks = written::find(args.lock.as_deref().unwrap_or("."), env)?;
     let mut told = Vec::new();
     for written in &locks {
-        let graph = Graph::of(&written.lock);
+        if Graph::of(&written.lock).get(&name).is_none() {
+            continue;
+        }
+        let manifests = written::manifests(written, env).unwrap_or_else(|failure| {
+            ui.note(&format!("{}: told without the manifests' lines: {}", written.shown, failure.message));
+            Manifests::default()
+        });
+        let graph = Graph::of(&written::explained(written, &manifests));
         let Some(reasons) = graph.reasons(&name) else { continue };
         if !graph.is_annotated() {
             return Err(Failure::input(format!(
@@ -38,10 +45,6 @@ pub(crate) fn run(args: &WhyArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
             ))
             .hint("compile it without `--no-annotate`"));
         }
-        let manifests = written::manifests(written, env).unwrap_or_else(|failure| {
-            ui.note(&format!("{}: told without the manifests' lines: {}", written.shown, failure.message));
-            Manifests::default()
-        });
         told.push(Told { written, graph, reasons, manifests });
     }
     if told.is_empty() {

@@ -7,7 +7,7 @@ use reana_model::Target;
 use super::declared::Read;
 use super::prepare::Context;
 use super::targets::Choice;
-use crate::args::{Hashes, Resolution};
+use crate::args::{Hashes, OutputFormat, Resolution};
 use crate::config::DEFAULT_PLATFORM;
 use crate::paths;
 
@@ -59,6 +59,7 @@ pub(crate) fn canonical(
         Some(Resolution::Highest) | None => {}
     }
     read.extras.iter().for_each(|extra| add("--extra", extra.to_string()));
+    read.groups.iter().for_each(|group| add("--group", group.clone()));
     read.constraint_files.iter().for_each(|file| add("--constraint", file.clone()));
     read.override_files.iter().for_each(|file| add("--override", file.clone()));
     style.no_emit.iter().for_each(|name| add("--no-emit-package", name.to_string()));
@@ -71,9 +72,17 @@ pub(crate) fn canonical(
     resolve.skip_unreadable.iter().for_each(|name| add("--skip-unreadable", name.clone()));
     platforms(choice).into_iter().for_each(|platform| add("--platform", platform));
     match (&context.unit.lock, context.args.output.output_file.as_deref()) {
-        (_, Some("-")) => add("--output-file", "-".to_owned()),
+        (_, Some("-")) => {
+            add("--output-file", "-".to_owned());
+            if context.args.output.output_format == Some(OutputFormat::Pylock) {
+                add("--output-format", "pylock".to_owned());
+            }
+        }
         (_, Some(file)) => add("--output-file", file.rsplit('/').next().unwrap_or(file).to_owned()),
-        (Some(lock), None) => add("--output-file", paths::relative(lock, &context.lock_folder)),
+        (Some(_), None) => {
+            let lock = super::format::default_lock(context.unit, context.args).unwrap_or_default();
+            add("--output-file", paths::relative(&lock, &context.lock_folder));
+        }
         (None, None) => {}
     }
     let source =

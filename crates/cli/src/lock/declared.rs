@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pep508_rs::MarkerTree;
 use reana_lockfile::{Header, Newline};
-use reana_manifest::Extras;
+use reana_manifest::{Extras, Problem, ProblemKind};
 use reana_model::requirement::parse_specifiers_mended;
 use reana_model::{ExtraName, Requirement, Target, Via};
 use reana_resolver::{NamePolicy, Policy};
@@ -43,6 +43,8 @@ pub(crate) struct Read {
     pub(crate) extras: Vec<ExtraName>,
     /// Whether all are.
     pub(crate) all_extras: bool,
+    /// The dependency groups that are locked, as the header names them.
+    pub(crate) groups: Vec<String>,
     /// The constraints files, relative to the lock.
     pub(crate) constraint_files: Vec<String>,
     /// The override files, relative to the lock.
@@ -79,6 +81,7 @@ pub(crate) fn read(
 ) -> Result<Read, Failure> {
     let mut read = Read::default();
     choose_extras(&mut read, context, header)?;
+    read.groups = super::groups::wanted(context, header);
     let Some(first) = choice.targets.first() else { return Ok(read) };
     let mut known: BTreeSet<ExtraName> = BTreeSet::new();
     let mut has_project = false;
@@ -99,6 +102,7 @@ pub(crate) fn read(
     } else if !context.args.resolve.extra.is_empty() {
         return Err(Failure::input("--extra has effect only with setup.py, setup.cfg and pyproject.toml"));
     }
+    super::groups::read(&mut read, context)?;
     for path in constraint_files(context, header)? {
         read.constraint_files.push(paths::relative(&path, &context.lock_folder));
         super::requirements::constraints(&mut read, context, &path, first)?;
@@ -182,8 +186,12 @@ fn project(
     let mut by_target: Vec<(Target, Vec<Requirement>)> = Vec::new();
     let mut name = String::new();
     for target in &choice.targets {
-        let declared = reana_manifest::read_project(&project, shown, target)
-            .map_err(|problem| Failure::from_problems(&[problem]))?;
+        let declared = match reana_manifest::read_project(&project, shown, target) {
+            Ok(declared) => declared,
+            // a pyproject.toml may be there for its groups alone
+            Err(Problem { kind: ProblemKind::NoManifest, .. }) if !read.groups.is_empty() => return Ok(()),
+            Err(problem) => return Err(Failure::from_problems(&[problem])),
+        };
         supports(&declared, target, choice)?;
         match &declared.name {
             Ok(Some(text)) => name.clone_from(&text.value),
@@ -226,7 +234,7 @@ fn supports(declared: &reana_manifest::Declared, target: &Target, choice: &Choic
 }
 
 /// What several targets declare, once: what only some of them declare applies to them alone.
-fn merge(by_target: Vec<(Target, Vec<Requirement>)>) -> Vec<Requirement> {
+pub(crate) fn merge(by_target: Vec<(Target, Vec<Requirement>)>) -> Vec<Requirement> {
     let all: Vec<Target> = by_target.iter().map(|(target, _)| *target).collect();
     let mut merged: Vec<(Requirement, Vec<Target>)> = Vec::new();
     for (target, requirements) in by_target {

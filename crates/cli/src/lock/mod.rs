@@ -4,10 +4,15 @@
 pub(crate) mod catalog;
 mod command;
 mod declared;
+mod format;
+mod groups;
 pub(crate) mod pins;
 pub(crate) mod prepare;
+mod pylock;
 pub(crate) mod report;
 mod requirements;
 pub(crate) mod scout;
 pub(crate) mod solve;
+mod status;
 mod targets;
+pub(crate) mod trace;

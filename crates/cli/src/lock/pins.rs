@@ -4,14 +4,43 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use reana_index::Client;
-use reana_model::{DistFile, PackageName, Pin, PinSource, Sha256, Via};
+use reana_model::{DistFile, Origin, PackageName, Pin, PinSource, Sha256, Via};
 use reana_resolver::{MergedPin, RequiredBy};
 
 use crate::args::Hashes;
 use crate::error::Failure;
 
-/// What annotations call the files that requirements come from: by the file's name in origins.
-pub(crate) type Sources = BTreeMap<Arc<str>, Via>;
+/// What annotations call the places that requirements come from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sources {
+    files: BTreeMap<Arc<str>, Via>,
+    lines: BTreeMap<Origin, BTreeSet<Via>>,
+}
+
+impl Sources {
+    /// Names a file, by its name in origins.
+    pub(crate) fn insert(&mut self, file: Arc<str>, via: Via) {
+        self.files.insert(file, via);
+    }
+
+    /// Names a file, unless it has a name.
+    pub(crate) fn insert_if_new(&mut self, file: Arc<str>, via: Via) {
+        self.files.entry(file).or_insert(via);
+    }
+
+    /// Names a line of a file otherwise than the file: a group's, one name for each that has it.
+    pub(crate) fn insert_line(&mut self, line: Origin, via: Via) {
+        self.lines.entry(line).or_default().insert(via);
+    }
+
+    /// What a place is called; nothing, where annotations don't tell of it.
+    pub(crate) fn of(&self, origin: &Origin) -> Vec<Via> {
+        match self.lines.get(origin) {
+            Some(named) => named.iter().cloned().collect(),
+            None => self.files.get(&origin.file).cloned().into_iter().collect(),
+        }
+    }
+}
 
 /// The only files that requirements files allow of some packages (`--hash`).
 pub(crate) type Allowed = BTreeMap<PackageName, BTreeSet<Sha256>>;
@@ -58,10 +87,10 @@ fn pin_of(merged: &MergedPin, sources: &Sources, hashes: Hashes, client: &Client
         (None, Some(text)) => PinSource::Arbitrary(text.clone()),
         (None, None) => PinSource::Index,
     };
-    let via = merged.wanted_by.iter().filter_map(|reason| match &reason.by {
-        RequiredBy::Root(origin) | RequiredBy::Constraint(origin) => sources.get(&origin.file).cloned(),
-        RequiredBy::Package(name, _) if *name == merged.name => None,
-        RequiredBy::Package(name, _) => Some(Via::Package(name.clone())),
+    let via = merged.wanted_by.iter().flat_map(|reason| match &reason.by {
+        RequiredBy::Root(origin) | RequiredBy::Constraint(origin) => sources.of(origin),
+        RequiredBy::Package(name, _) if *name == merged.name => Vec::new(),
+        RequiredBy::Package(name, _) => vec![Via::Package(name.clone())],
     });
     Ok(Pin {
         name: merged.name.clone(),

@@ -10,8 +10,8 @@ use reana_resolver::{Preference, Request};
 
 use super::pins::{Allowed, Sources};
 use super::targets::{self, Choice};
-use super::{command, declared};
-use crate::args::{CompileArgs, Hashes};
+use super::{command, declared, format};
+use crate::args::{CompileArgs, Hashes, OutputFormat};
 use crate::config::Config;
 use crate::doors::disk;
 use crate::doors::env::Env;
@@ -25,6 +25,10 @@ pub(crate) struct Prepared {
     pub(crate) name: String,
     /// Where the lock goes; `None` is stdout.
     pub(crate) lock: Option<PathBuf>,
+    /// The folder that its paths are relative to.
+    pub(crate) lock_folder: PathBuf,
+    /// Which kind of file it is.
+    pub(crate) output_format: OutputFormat,
     /// The lock as the user sees it.
     pub(crate) lock_shown: String,
     /// What was there.
@@ -123,7 +127,8 @@ fn one(plan: &Plan, unit: &Unit, args: &CompileArgs, env: &Env) -> Result<Prepar
         None => None,
         Some(path) => read_old(path)?,
     };
-    let old = old_text.as_deref().map(|text| reana_lockfile::parse(text, lock_shown.as_str()));
+    let output_format = format::of(args, lock.as_deref().or(old_path.as_deref()))?;
+    let old = old_text.as_deref().map(|text| parse(output_format, text, &lock_shown));
     let mut notes = Vec::new();
     for problem in old.iter().flat_map(|old| &old.problems) {
         notes.push(format!("{problem}; that line is not kept"));
@@ -151,7 +156,7 @@ fn one(plan: &Plan, unit: &Unit, args: &CompileArgs, env: &Env) -> Result<Prepar
         targets: choice.targets.clone(),
         preferences: preferences(old.as_ref(), args, &moved),
         policy,
-        trace: false,
+        trace: args.output.trace.is_some(),
     };
     let emit_index = args.output.emit_index_url && !args.output.no_emit_index_url;
     let emitted = places.emitted(&context.lock_folder, emit_index);
@@ -160,6 +165,8 @@ fn one(plan: &Plan, unit: &Unit, args: &CompileArgs, env: &Env) -> Result<Prepar
     let declared::Read { sources, allowed, .. } = read;
     Ok(Prepared {
         name,
+        output_format,
+        lock_folder: context.lock_folder.clone(),
         lock,
         lock_shown,
         old_text,
@@ -185,7 +192,7 @@ fn lock_paths(
     env: &Env,
 ) -> Result<(Option<PathBuf>, Option<PathBuf>), Failure> {
     match args.output.output_file.as_deref() {
-        Some("-") if unit.kind == UnitKind::Component => Ok((None, unit.lock.clone())),
+        Some("-") if unit.kind == UnitKind::Component => Ok((None, format::default_lock(unit, args))),
         Some("-") => Ok((None, None)),
         Some(file) => {
             let path = crate::paths::tidy(&env.cwd.join(file));
@@ -198,7 +205,18 @@ fn lock_paths(
             }
             Ok((Some(path.clone()), Some(path)))
         }
-        None => Ok((unit.lock.clone(), unit.lock.clone())),
+        None => {
+            let lock = format::default_lock(unit, args);
+            Ok((lock.clone(), lock))
+        }
+    }
+}
+
+/// Reads a lock of a kind that is known, whatever it is called.
+pub(crate) fn parse(format: OutputFormat, text: &str, shown: &str) -> Lock {
+    match format {
+        OutputFormat::Pylock => reana_lockfile::pylock::parse(text, shown),
+        OutputFormat::Requirements => reana_lockfile::parse(text, shown),
     }
 }
 

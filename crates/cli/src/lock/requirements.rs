@@ -98,7 +98,7 @@ fn add_constraints(
     for listed in listed {
         let constraint = requirement(read, listed, target)?;
         let file = Via::Constraints(relative_to_lock(context, &constraint.origin.file));
-        read.sources.entry(constraint.origin.file.clone()).or_insert(file);
+        read.sources.insert_if_new(constraint.origin.file.clone(), file);
         read.constraints.push(constraint);
     }
     Ok(())

@@ -7,8 +7,9 @@ use reana_model::{PackageName, Pin};
 use reana_resolver::{MergedPin, Note, SolveError, Why};
 
 use super::catalog::RunCatalog;
-use super::pins;
-use super::prepare::Prepared;
+use super::prepare::{self, Prepared};
+use super::{pins, pylock, status, trace};
+use crate::args::OutputFormat;
 use crate::error::Failure;
 
 /// A lock as it would be written, and what the run learned on the way.
@@ -23,6 +24,8 @@ pub(crate) struct Locked {
     pub(crate) merged: Vec<MergedPin>,
     /// Answers to `--explain`.
     pub(crate) why: Vec<Why>,
+    /// The solver's decisions, if they are asked for.
+    pub(crate) trace: String,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
     /// The same at length, for those who asked for more.
@@ -48,20 +51,26 @@ pub(crate) fn lock(
         options: prepared.emitted.clone(),
         pins: &pins,
     };
-    let text = reana_lockfile::render(&content, &prepared.style);
-    let warnings =
-        reana_lockfile::warnings(&content, &prepared.style).iter().map(ToString::to_string).collect();
-    let new = reana_lockfile::parse(&text, prepared.lock_shown.as_str());
+    let (text, warnings) = match prepared.output_format {
+        OutputFormat::Pylock => (pylock::text(prepared, &merged, &pins, catalog.client())?, Vec::new()),
+        OutputFormat::Requirements => (
+            reana_lockfile::render(&content, &prepared.style),
+            reana_lockfile::warnings(&content, &prepared.style).iter().map(ToString::to_string).collect(),
+        ),
+    };
+    let new = prepare::parse(prepared.output_format, &text, &prepared.lock_shown);
     let nothing = reana_lockfile::parse("", prepared.lock_shown.as_str());
     let changes = reana_lockfile::diff(prepared.old.as_ref().unwrap_or(&nothing), &new);
     let (mut notes, details) = told(&resolution.notes);
     notes.extend(absent(prepared, &pins));
+    notes.extend(status::notes(&pins, &catalog.client().project_statuses()));
+    let trace = trace::text(prepared, &resolution);
     let mut why = Vec::new();
     for name in explain {
         let found = reana_resolver::explain_why(catalog, &prepared.request, &resolution, name);
         why.extend(found.map_err(|error| failure(prepared, &error))?);
     }
-    Ok(Locked { text, pins, changes, merged, why, notes, details, warnings })
+    Ok(Locked { text, pins, changes, merged, why, notes, details, warnings, trace })
 }
 
 /// More passed-over versions than this are told by their number.
