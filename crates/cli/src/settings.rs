@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use reana_index::{CacheMode, IndexSource};
 use reana_lockfile::{AnnotationStyle, EmittedOptions, Header, Newline, Style, UnsafePackages};
@@ -131,6 +132,9 @@ impl Places {
             None => config.index.undated == args::Undated::Allow,
         };
         settings.verify_metadata = args.verify_metadata;
+        if let Some(seconds) = args.timeout {
+            settings.be_patient_for(Duration::from_secs(seconds));
+        }
         settings.netrc = env.netrc_file().filter(|file| disk::entry(file) == disk::Entry::File);
         if let Some(file) = &env.ssl_cert_file {
             let read = disk::read(file);
