@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `bad_input` | manifests, locks and settings that can't be used |
 //! | `bad_index` | indexes that don't answer, or answer nonsense |
+//! | `bump`, `fleet` | what is about all repositories of a fleet; `checkouts` makes them |
 //! | `builds` | `--allow-build` |
 //! | `compile_basic` | what a plain run writes and says, for each kind of manifest |
 //! | `compile_check` | `--check` |
@@ -28,6 +29,8 @@
 mod bad_index;
 mod bad_input;
 mod builds;
+mod bump;
+mod checkouts;
 mod compile_basic;
 mod compile_check;
 mod compile_fleet;
@@ -37,6 +40,7 @@ mod compile_resolving;
 mod compile_usage;
 mod determinism;
 mod diff;
+mod fleet;
 mod generate;
 mod groups;
 mod harness;

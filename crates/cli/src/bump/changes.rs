@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use reana_fleet::{BumpPlan, Fleet, RepositoryFiles};
 use reana_manifest::edit::{Change, Raise};
+use reana_resolver::Request;
 
 use super::search::raised;
 use crate::commands::compile::Job;
@@ -22,8 +23,8 @@ pub(crate) struct Changed<'c> {
     pub(crate) files: Vec<ChangedFile>,
     /// The requirements that are raised.
     pub(crate) raised: Vec<Change>,
-    /// Its lock, if it is locked, with what it was prepared from.
-    pub(crate) lock: Option<(usize, Locked)>,
+    /// Its lock, if it is made anew.
+    pub(crate) lock: Option<Locked>,
 }
 
 /// A file that changes.
@@ -71,49 +72,74 @@ pub(crate) fn edits(census: &Census, fleet: &Fleet, raises: &[Raise]) -> Result<
 /// What changes in each repository, locks included, by name.
 pub(crate) fn changes<'c>(
     census: &'c Census,
-    plan: BumpPlan,
+    mut plan: BumpPlan,
     jobs: &mut [Job],
     raises: &[Raise],
 ) -> Result<Vec<Changed<'c>>, Failure> {
     let mut all = Vec::new();
-    for (name, changed) in plan.repositories {
-        let Some(member) = census.members.iter().find(|member| member.name == name) else { continue };
-        let mut change = Changed { member, files: Vec::new(), raised: Vec::new(), lock: None };
-        for file in changed {
-            change.files.push(ChangedFile {
+    for member in &census.members {
+        let at = plan.repositories.iter().position(|(name, _)| *name == member.name);
+        let edited = at.map(|at| plan.repositories.swap_remove(at).1).unwrap_or_default();
+        let mut changed = Changed { member, files: Vec::new(), raised: Vec::new(), lock: None };
+        for file in edited {
+            changed.files.push(ChangedFile {
                 path: member.folder.join(&file.path),
                 shown: member.path_shown(&file.path),
                 before: Some(file.before),
                 after: file.after,
                 is_manifest: true,
             });
-            change.raised.extend(file.changes);
+            changed.raised.extend(file.changes);
         }
-        let job = jobs.iter_mut().enumerate().find(|(_, job)| job.prepared.name == name);
-        if let Some((at, job)) = job.filter(|_| member.is_locked()) {
-            job.prepared.request = raised(&job.prepared.request, raises);
-            job.prepared.moved.extend(raises.iter().map(|raise| raise.package.clone()));
-            let locked = solve::lock(&job.prepared, &job.catalog, &[])?;
-            if let Some(path) = &job.prepared.lock
-                && job.prepared.old_text.as_deref() != Some(locked.text.as_str())
-            {
-                if change.files.iter().any(|file| file.path == *path) {
-                    return Err(Failure::input(format!(
-                        "{}: it is read by a manifest, and can't be edited and locked at once",
-                        job.prepared.lock_shown
-                    )));
-                }
-                change.files.push(ChangedFile {
-                    path: path.clone(),
-                    shown: job.prepared.lock_shown.clone(),
-                    before: job.prepared.old_text.clone(),
-                    after: locked.text.clone(),
-                    is_manifest: false,
-                });
+        let job = jobs.iter_mut().find(|job| job.prepared.name == member.name);
+        if let Some(job) = job.filter(|_| member.is_locked()) {
+            let new = raised(&job.prepared.request, raises);
+            if !changed.files.is_empty() || is_behind(job, &new, raises) {
+                job.prepared.request = new;
+                relock(&mut changed, job, raises)?;
             }
-            change.lock = Some((at, locked));
         }
-        all.push(change);
+        if !changed.files.is_empty() {
+            all.push(changed);
+        }
     }
     Ok(all)
+}
+
+/// Whether the old lock has another version of a package whose minimum is there already.
+fn is_behind(job: &Job, new: &Request, raises: &[Raise]) -> bool {
+    let is_taken = |raise: &&Raise| {
+        let exact = new.constraints.iter().skip(job.prepared.request.constraints.len());
+        exact.into_iter().any(|constraint| constraint.name == raise.package)
+    };
+    let pins = || job.prepared.old.iter().flat_map(|old| &old.pins);
+    let is_at = |raise: &Raise| {
+        pins().any(|pin| pin.name == raise.package && pin.version.as_ref() == Some(&raise.to))
+    };
+    raises.iter().filter(is_taken).any(|raise| !is_at(raise))
+}
+
+fn relock(changed: &mut Changed<'_>, job: &mut Job, raises: &[Raise]) -> Result<(), Failure> {
+    let prepared = &mut job.prepared;
+    prepared.moved.extend(raises.iter().map(|raise| raise.package.clone()));
+    let locked = solve::lock(prepared, &job.catalog, &[])?;
+    if let Some(path) = &prepared.lock
+        && prepared.old_text.as_deref() != Some(locked.text.as_str())
+    {
+        if changed.files.iter().any(|file| file.path == *path) {
+            return Err(Failure::input(format!(
+                "{}: a manifest reads it, and it can't be edited and locked at once",
+                prepared.lock_shown
+            )));
+        }
+        changed.files.push(ChangedFile {
+            path: path.clone(),
+            shown: prepared.lock_shown.clone(),
+            before: prepared.old_text.clone(),
+            after: locked.text.clone(),
+            is_manifest: false,
+        });
+    }
+    changed.lock = Some(locked);
+    Ok(())
 }

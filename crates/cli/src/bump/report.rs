@@ -63,7 +63,7 @@ pub(crate) fn changed(all: &[Changed<'_>]) -> String {
         for raised in &it.raised {
             let _ = writeln!(text, "  {}: {} -> {}", raised.origin, raised.before, raised.after);
         }
-        let Some((_, locked)) = &it.lock else { continue };
+        let Some(locked) = &it.lock else { continue };
         let told = locked
             .changes
             .iter()
@@ -106,8 +106,8 @@ pub(crate) fn json(
                 "file": raised.origin.file, "line": raised.origin.line,
                 "before": raised.before, "after": raised.after,
             })).collect::<Vec<_>>(),
-            "lock_changes": it.lock.as_ref().map(|(_, locked)| locked.changes.iter().map(change).collect::<Vec<_>>()),
-            "new_in_lock": it.lock.as_ref().map(|(_, locked)| {
+            "lock_changes": it.lock.as_ref().map(|locked| locked.changes.iter().map(change).collect::<Vec<_>>()),
+            "new_in_lock": it.lock.as_ref().map(|locked| {
                 let new = locked.changes.iter().filter(|change| matches!(change.kind, ChangeKind::Added { .. }));
                 new.map(|change| change.name.clone()).collect::<Vec<_>>()
             }),

@@ -258,11 +258,14 @@ pub(crate) fn raised(request: &Request, raises: &[Raise]) -> Request {
         if !is_required {
             continue;
         }
-        request.preferences.retain(|preference| preference.name != raise.package);
         // One whose minimum is higher already goes its own way.
+        if !takes_it {
+            continue;
+        }
+        request.preferences.retain(|preference| preference.name != raise.package);
         let exact =
             Requirement::parse(&format!("{}=={}", raise.package, raise.to), Origin::whole("the bump"));
-        request.constraints.extend(exact.ok().filter(|_| takes_it));
+        request.constraints.extend(exact.ok());
     }
     request
 }

@@ -40,7 +40,10 @@ pub(crate) fn run(args: &BumpArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> 
     let raises = raises(&found);
     let plan = changes::edits(&census, &fleet, &raises)?;
     let changed = changes::changes(&census, plan, &mut jobs, &raises)?;
-    write::check(args, &changed)?;
+    match write::check(args, &changed) {
+        Err(failure) if args.dry_run => ui.warn(&failure.message),
+        checked => checked?,
+    }
     let commits = if args.dry_run { Vec::new() } else { write::write(args, &census, &changed)? };
     tell(args, &fleet, &found, &changed, &commits, ui);
     Ok(Exit::Done)

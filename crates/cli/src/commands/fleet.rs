@@ -61,12 +61,11 @@ fn find(what: &[String], env: &Env) -> Result<(Census, Vec<String>), Failure> {
     if let [only] = what
         && disk::entry(&env.cwd.join(only)) == Entry::Folder
     {
-        let census = census::census(Some(only.as_ref()), &env.cwd).map_err(fail)?;
-        if !census.members.is_empty() {
-            return Ok((census, Vec::new()));
+        let folder = disk::canonical(&env.cwd.join(only)).map_err(|error| Failure::from_disk(&error))?;
+        if crate::fleet::sources(&folder, &[], &[]).map_err(fail)?.is_empty() {
+            return Ok((census::census(Some(only.as_ref()), &env.cwd).map_err(fail)?, Vec::new()));
         }
         // A component: it is shown in its fleet.
-        let folder = disk::canonical(&env.cwd.join(only)).map_err(|error| Failure::from_disk(&error))?;
         let census = census::census(folder.parent(), &env.cwd).map_err(fail)?;
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
         return Ok((census, name.into_iter().collect()));
@@ -235,7 +234,7 @@ impl Table<'_> {
             facts.extend(repository.version.as_ref().map(ToString::to_string));
             facts.push(git_words(standing.git.as_ref()));
             facts.extend(standing.lock.as_ref().map(lock_words));
-            lines.push(format!("{step:>2}  {:width$}  {}", repository.name, facts.join("; ")));
+            lines.push(format!("{step:<3} {:width$}  {}", repository.name, facts.join("; ")));
             for requires in self.requires(repository) {
                 let Requires { requirement, extra } = requires;
                 let extra = extra.as_ref().map(|extra| format!(", for [{extra}]")).unwrap_or_default();
@@ -338,6 +337,6 @@ fn lock_words(lock: &LockStanding) -> String {
     let pins = lock.pins.len();
     match lock.behind {
         Some(behind) => format!("{age}, {behind} of {pins} pins behind"),
-        None => format!("{age}, {pins} pins, not known how many are behind"),
+        None => format!("{age}, not known how many of {pins} pins are behind"),
     }
 }

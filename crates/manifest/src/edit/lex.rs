@@ -79,6 +79,13 @@ pub(super) fn begins_as(text: &str, package: &PackageName) -> bool {
         || ["==", "!=", "~="].iter().any(|sign| rest.starts_with(sign))
 }
 
+/// Whether a text is a package's name and nothing else.
+pub(super) fn is_bare(text: &str, package: &PackageName) -> bool {
+    let mut cursor = Cursor { text, at: 0 };
+    cursor.spaces();
+    cursor.name().as_ref() == Some(package) && cursor.rest().trim().is_empty()
+}
+
 /// The package that a text names first.
 pub(super) fn name_of(text: &str) -> Option<PackageName> {
     let mut cursor = Cursor { text, at: 0 };

@@ -87,6 +87,9 @@ pub enum RefusalKind {
     /// The bound is written with escapes, or in parts.
     #[error("`{0}` is written with escapes or in parts inside of its bound, and can't be edited safely")]
     Escaped(String),
+    /// A bare name stands more than once in its line, and only one of them may be the requirement.
+    #[error("`{0}` stands more than once in this line, and may not be a requirement everywhere")]
+    Ambiguous(String),
     /// The bound is not one of PEP 440.
     #[error("`{0}` is not understood as a bound (PEP 440)")]
     NotUnderstood(String),
@@ -147,9 +150,19 @@ pub fn raise_file(
         let is_declared = declared.iter().any(|(line, value)| slot.is(*line, value));
         match one(slot, is_declared, shown, raise) {
             Ok(change) => changes.extend(change),
+            // What is refused as a whole is not refused again for its parts.
+            Err(_) if refusals.iter().any(|known| known.origin.line == slot.line) => {}
             Err(kind) => refusals.push(refuse(slot.line, kind)),
         }
     }
+    for slot in slots.iter().filter(|slot| !slot.is_sure && lex::is_bare(&slot.value, package)) {
+        let is_declared = declared.iter().any(|(line, value)| slot.is(*line, value));
+        let same = slots.iter().filter(|other| other.line == slot.line && other.value == slot.value).count();
+        if is_declared && same > 1 {
+            refusals.push(refuse(slot.line, RefusalKind::Ambiguous(slot.value.clone())));
+        }
+    }
+    refusals.dedup();
     if refusals.is_empty() { Ok(changes) } else { Err(refusals) }
 }
 

@@ -180,15 +180,15 @@ fn setup_py_line_ends_and_marks() {
 fn setup_py_refusals() {
     check_setup(
         "V = '1'\nI = ['reana-db>=' + V]",
-        "setup.py:3: `reana-db>=1` is built by code, and can't be edited safely\nsetup.py:3: `reana-db>=` is built by code, and can't be edited safely",
+        "setup.py:3: `reana-db>=1` is built by code, and can't be edited safely",
     );
     check_setup(
         "I = [f'reana-db>={1}']",
-        "setup.py:2: `reana-db>=1` is built by code, and can't be edited safely\nsetup.py:2: `reana-db>=` is built by code, and can't be edited safely",
+        "setup.py:2: `reana-db>=1` is built by code, and can't be edited safely",
     );
     check_setup(
         "I = ['reana-db>={}'.format(1)]",
-        "setup.py:2: `reana-db>=1` is built by code, and can't be edited safely\nsetup.py:2: `reana-db>={}` is built by code, and can't be edited safely",
+        "setup.py:2: `reana-db>=1` is built by code, and can't be edited safely",
     );
     check_setup(
         "I = ['reana-%s>=1' % 'db']",
@@ -210,6 +210,16 @@ fn setup_py_refusals() {
 }
 
 #[test]
+fn names_that_are_no_requirements() {
+    let text = "from setuptools import setup\nsetup(\n    packages=['reana_db'],\n    install_requires=['reana_db'],\n)\n";
+    check_file("setup.py", text, &text.replace("requires=['reana_db'", "requires=['reana_db>=2.5'"));
+    check_setup(
+        "I, P = ['reana-db'], ['reana-db']",
+        "setup.py:2: `reana-db` stands more than once in this line, and may not be a requirement everywhere",
+    );
+}
+
+#[test]
 fn setup_cfg_lists() {
     let text = "[metadata]\nname = x\n[options]\ninstall_requires =\n    # reana-db>=1\n    Reana-DB [a] >=1 ; python_version<'4'\n    reana-db-extra>=1\n[options.extras_require]\ntest = reana-db<2;a\n";
     check_file(
@@ -225,7 +235,7 @@ fn setup_cfg_lists() {
     check_file(
         "setup.cfg",
         "[x]\nv=1\n[options]\nv=1\ninstall_requires = reana-db>=%(v)s\n",
-        "setup.cfg:5: `reana-db>=1` is built by code, and can't be edited safely\nsetup.cfg:5: `reana-db>=%(v)s` is not understood as a bound (PEP 440)",
+        "setup.cfg:5: `reana-db>=1` is built by code, and can't be edited safely",
     );
 }
 
@@ -318,6 +328,64 @@ proptest! {
                 prop_assert!(specifier.contains(&to) || was_there, "{} -> {} for {}", before, after, to);
             }
         }
+    }
+
+    #[test]
+    fn nothing_panics(
+        pieces in prop::collection::vec(prop_oneof![
+            any::<String>(),
+            prop::sample::select(vec!["reana-db>=1", "'", "\"", "\"\"\"", "\\", "\n", "\r\n", "[options]\ninstall_requires=", "[", "f'", "{", "#", " "]).prop_map(str::to_owned),
+        ], 0..12),
+    ) {
+        let text = pieces.concat();
+        let raise = Raise { package: "reana-db".parse().expect("a name"), to: version("2.5") };
+        for format in [Format::Lines, Format::Python, Format::Cfg, Format::Toml] {
+            if let Ok(changes) = raise_file(format, &text, "x", &[], &raise) {
+                let _ = apply(&text, &changes);
+            }
+        }
+        let _ = raise_text(&text, &raise.to);
+    }
+
+    #[test]
+    fn what_is_read_again_is_what_was_there_with_the_new_bounds(
+        items in prop::collection::vec((
+            prop::sample::select(vec!["reana-db", "Reana_DB[x]", "reana-db-extra", "other"]),
+            prop::sample::select(vec!["", ">=1", ">1.0 , <2", "~=1.0", "==1.*", "<=1.5,!=1.1", " >=3"]),
+            prop::sample::select(vec!["", "; python_version>'3'", " ;os_name=='x'"]),
+            0_usize..6,
+        ), 1..6),
+    ) {
+        let mut text = "from setuptools import setup\nI = [\n".to_owned();
+        let mut expected = Vec::new();
+        let to = version("2.5");
+        for (name, bounds, marker, style) in &items {
+            let requirement = format!("{name}{bounds}{marker}");
+            let escaped = requirement.replace('\'', "\\'");
+            let (head, tail) = requirement.split_at(name.len());
+            text += &match style {
+                0 => format!("  \"{requirement}\",  # reana-db>=1\n"),
+                1 => format!("  '{escaped}',\n"),
+                2 => format!("  r\"{requirement}\"\n  ,\n"),
+                3 => format!("  \"\"\"{requirement}\"\"\",\n"),
+                4 => format!("  ( \"{head}\" \"{tail}\" ),\n"),
+                _ => format!("  \"{requirement}\", 'x-{style}',\n"),
+            };
+            let is_it = matches!(*name, "reana-db" | "Reana_DB[x]");
+            let raised = raise_text(&requirement, &to).expect("a bound").filter(|_| is_it);
+            expected.push(raised.unwrap_or(requirement));
+            if *style > 4 {
+                expected.push(format!("x-{style}"));
+            }
+        }
+        text += "]\nsetup(name='me', install_requires=I)\n";
+        let read = |text: &str| -> Vec<String> {
+            let files = MemoryFiles::of([("setup.py", text)]);
+            let target = Target { python: PythonVersion::newest(3, 12), platform: Platform::LinuxAmd64 };
+            let declared = crate::read_project(&files, "", &target).expect("a project");
+            declared.install_requires.expect("a list").into_iter().map(|text| text.value).collect()
+        };
+        prop_assert_eq!(read(&edited("setup.py", &text)), expected, "{}", text);
     }
 
     #[test]

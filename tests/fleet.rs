@@ -1,0 +1,141 @@
+//! `reana-lock fleet`: who requires whom, and how each repository stands.
+
+use expect_test::{Expect, expect};
+
+use crate::checkouts::{Checkouts, checkouts};
+
+/// Without the days that a lock is old, which go on.
+fn ageless(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line
+            .split("; ")
+            .map(|word| {
+                if word.starts_with("lock ") {
+                    word.split_once(", ").map_or("lock", |(_, rest)| rest)
+                } else {
+                    word
+                }
+            })
+            .collect();
+        out.push_str(words.join("; ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn check(fleet: &Checkouts, args: &[&str], expected: &Expect) {
+    let output = fleet.run(&[&["fleet"], args].concat()).expect_code(0);
+    expected.assert_eq(&format!("{}{}", ageless(&output.stdout), output.stderr));
+}
+
+#[test]
+fn a_fleet_of_checkouts() {
+    let fleet = checkouts();
+    fleet.file("reana-ui/Dockerfile", "FROM node\n");
+    fleet.file("reana-server/setup.py", &format!("{}# more\n", crate::checkouts::SERVER));
+    check(
+        &fleet,
+        &[],
+        &expect![[r#"
+            1   reana-commons                 shared package; 0.95.0a25; work, clean, 0.1.0
+            1   reana-ui                      image; no git repository
+            2   reana-db                      shared package; 0.95.0a13; work, clean, 0.1.0
+                  reana-commons>=0.95.0a15,<0.96.0 (reana-db/setup.py:2)
+            2   reana-workflow-engine-serial  locked, image; 1; work, clean, 0.1.0; 4 of 4 pins behind
+                  reana-commons==0.95.0a20 (reana-workflow-engine-serial/setup.py:2)
+            3   reana-dask-operator           locked, image; 1; work, clean, 0.1.0; 4 of 4 pins behind
+                  reana-commons ~= 0.95.0a20 (reana-dask-operator/pyproject.toml:5)
+                  reana-db[tests]>=0.95.0a10 (reana-dask-operator/pyproject.toml:8, for [tests])
+            3   reana-job-controller          locked, image; work, clean, 0.1.0; 4 of 4 pins behind
+                  reana-db (reana-job-controller/requirements.in:2)
+                  reana-commons[kubernetes]<0.96 (reana-job-controller/requirements.in:3)
+            3   reana-server                  locked, image; 0.95.0a6; work, dirty, 0.1.0; 4 of 4 pins behind
+                  reana-commons[yadage]>=0.95.0a21,<0.96.0 (reana-server/setup.py:12)
+                  reana-db>=0.95.0a10,<0.96.0 (reana-server/setup.py:14)
+                  reana-commons[yadage,tests]>=0.95.0a21,<0.96.0 (reana-server/setup.py:5, for [tests])
+                  reana-db[tests] >= 0.95.0a10, <0.96.0 ; python_version >= "3.8" (reana-server/setup.py:6, for [tests])
+            3   reana-workflow-controller     locked, image; 1; work, clean, 0.1.0; 4 of 4 pins behind
+                  Reana_Commons [kubernetes] >=0.95.0a17,<0.96.0 (reana-workflow-controller/setup.cfg:6)
+                  reana-db>=0.95.0a9 (reana-workflow-controller/setup.cfg:7)
+        "#]],
+    );
+}
+
+#[test]
+fn single_repositories() {
+    let fleet = checkouts();
+    check(
+        &fleet,
+        &["r-w-e-serial", "--offline"],
+        &expect![[r#"
+            2   reana-workflow-engine-serial  locked, image; 1; work, clean, 0.1.0; not known how many of 4 pins are behind
+                  reana-commons==0.95.0a20 (reana-workflow-engine-serial/setup.py:2)
+        "#]],
+    );
+    check(
+        &fleet,
+        &["reana-db"],
+        &expect![[r#"
+            2   reana-db  shared package; 0.95.0a13; work, clean, 0.1.0
+                  reana-commons>=0.95.0a15,<0.96.0 (reana-db/setup.py:2)
+        "#]],
+    );
+    let output = fleet.run(&["fleet", "nothing"]).expect_code(2);
+    assert!(output.stderr.contains("no component is called so"), "{}", output.stderr);
+}
+
+#[test]
+fn those_that_require_one_another() {
+    let fleet = checkouts();
+    let text = fleet.read("reana-commons/setup.py").replace("'click'", "'click', 'reana-db'");
+    fleet.file("reana-commons/setup.py", &text);
+    let output = fleet.run(&["fleet", "--offline"]).expect_code(0);
+    expect![[r#"
+        warning: reana-commons, reana-db require one another: no order of releases satisfies them all
+    "#]]
+    .assert_eq(&output.stderr);
+}
+
+#[test]
+fn answers_for_scripts() {
+    let fleet = checkouts();
+    fleet.file("reana-lock.toml", "shared = ['reana-commons', 'reana-db']\n");
+    let output = fleet.run(&["fleet", "--format", "json"]).expect_code(0);
+    let answer: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
+    assert_eq!(answer["order"][0], serde_json::json!(["reana-commons"]));
+    assert_eq!(answer["shared"], serde_json::json!(["reana-commons", "reana-db"]));
+    let server =
+        answer["repositories"].as_array().and_then(|all| all.iter().find(|it| it["name"] == "reana-server"));
+    let server = server.expect("the server");
+    assert_eq!(server["lock"]["behind"], 4);
+    assert_eq!(server["lock"]["committed"], "2026-01-02T03:04:05Z");
+    assert_eq!(server["git"]["branch"], "work");
+    assert_eq!(server["git"]["description"], "0.1.0");
+    assert_eq!(
+        server["requires"][0],
+        serde_json::json!({
+            "package": "reana-commons",
+            "extras": ["yadage"],
+            "bounds": ">=0.95.0a21, <0.96.0",
+            "requirement": "reana-commons[yadage]>=0.95.0a21,<0.96.0",
+            "for_extra": null,
+            "file": "reana-server/setup.py",
+            "line": 12,
+        })
+    );
+}
+
+#[test]
+fn plain_folders_are_as_good() {
+    let place = crate::harness::place(&crate::checkouts::world());
+    place.file("fleet/one/setup.py", "from setuptools import setup\nsetup(name='one', version='1')\n");
+    place.file("fleet/two/requirements.in", "one\n").file("fleet/two/requirements.txt", "one==1\n");
+    let output = place.run_in("fleet", &["fleet", "--offline"]).expect_code(0);
+    expect![[r#"
+        1   one  shared package; 1; no git repository
+        2   two  locked; no git repository; lock never committed, not known how many of 1 pins are behind
+              one (two/requirements.in:1)
+    "#]]
+    .assert_eq(&output.stdout);
+}
