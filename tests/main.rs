@@ -14,6 +14,8 @@
 //! | `compile_resolving` | options about what is resolved |
 //! | `compile_usage` | command lines that make no sense |
 //! | `determinism` | the same bytes in any order, from anywhere, with any cache |
+//! | `faults` | servers, archives and disks that fail or attack |
+//! | `fuzz_corpora` | what fuzzers are fed, fed once |
 //! | `generate` | completions, the manual page, help |
 //! | `groups` | `--group`, the status of projects, `--trace` |
 //! | `interrupted` | runs that were killed while they wrote |
@@ -41,6 +43,8 @@ mod compile_usage;
 mod determinism;
 mod diff;
 mod fleet;
+mod faults;
+mod fuzz_corpora;
 mod generate;
 mod groups;
 mod harness;
