@@ -5,6 +5,7 @@
 //! | `bad_input` | manifests, locks and settings that can't be used |
 //! | `bad_index` | indexes that don't answer, or answer nonsense |
 //! | `bump`, `fleet` | what is about all repositories of a fleet; `checkouts` makes them |
+//! | `build_requirements` | `--build-requirements` |
 //! | `builds` | `--allow-build` |
 //! | `compile_basic` | what a plain run writes and says, for each kind of manifest |
 //! | `compile_check` | `--check` |
@@ -13,6 +14,7 @@
 //! | `compile_options` | options about what comes out |
 //! | `compile_resolving` | options about what is resolved |
 //! | `compile_usage` | command lines that make no sense |
+//! | `credentials` | passwords of indexes: where they come from, and that they never show |
 //! | `determinism` | the same bytes in any order, from anywhere, with any cache |
 //! | `faults` | servers, archives and disks that fail or attack |
 //! | `fuzz_corpora` | what fuzzers are fed, fed once |
@@ -24,12 +26,14 @@
 //! | `odd_worlds` | odd places, files and streams |
 //! | `pip_config` | pip's configuration as defaults |
 //! | `pylock` | locks in the form of PEP 751 |
+//! | `pip_config` | pip's configuration as defaults |
 //! | `why`, `tree`, `diff` | what locks tell without the index |
 //!
 //! `harness` makes the sandbox and its index.
 
 mod bad_index;
 mod bad_input;
+mod build_requirements;
 mod builds;
 mod bump;
 mod checkouts;
@@ -40,6 +44,7 @@ mod compile_index;
 mod compile_options;
 mod compile_resolving;
 mod compile_usage;
+mod credentials;
 mod determinism;
 mod diff;
 mod fleet;
@@ -54,5 +59,6 @@ mod metadata;
 mod odd_worlds;
 mod pip_config;
 mod pylock;
+mod pip_config;
 mod tree;
 mod why;

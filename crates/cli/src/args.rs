@@ -218,14 +218,14 @@ pub(crate) struct OutputArgs {
     /// Write the lock here (`-` is stdout)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output_file: Option<String>,
+    /// Which kind of lock to write; by default as its name says, else requirements.txt
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) output_format: Option<OutputFormat>,
     /// Lock what the lock's sdists need to be built into this file too, for pip's --build-constraint
     ///
     /// A bare name stands beside the lock, so that each lock of a fleet has its own.
     #[arg(long, value_name = "FILE")]
     pub(crate) build_requirements: Option<String>,
-    /// Which kind of lock to write; by default as its name says, else requirements.txt
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub(crate) output_format: Option<OutputFormat>,
     /// Show what would change, and write nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
@@ -361,6 +361,13 @@ pub(crate) struct IndexArgs {
     /// Ask no index, only --find-links
     #[arg(long)]
     pub(crate) no_index: bool,
+    /// Where passwords come from that an index's address, the environment and netrc don't have
+    ///
+    /// `subprocess` runs `keyring get ADDRESS USER` for addresses with a user (`https://me@host/simple/`). The
+    /// environment gives credentials as REANA_LOCK_INDEX_<NAME>_USERNAME and REANA_LOCK_INDEX_<NAME>_PASSWORD, where
+    /// NAME is the index's (`name=https://...`) or its host, in capitals, with `_` for what is no letter or digit.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) keyring_provider: KeyringProvider,
     /// Don't see what was uploaded after this moment (`2026-11-30`, `2026-11-30T12:00:00Z`)
     #[arg(long, value_name = "TIME")]
     pub(crate) exclude_newer: Option<String>,
@@ -418,6 +425,16 @@ pub(crate) enum Hashes {
     Target,
     /// None
     None,
+}
+
+/// Who is asked for passwords.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeyringProvider {
+    /// Nobody
+    #[default]
+    Disabled,
+    /// The `keyring` program
+    Subprocess,
 }
 
 /// Which versions to prefer.

@@ -103,6 +103,9 @@ pub(crate) struct LockConfig {
     constraints: Vec<String>,
     /// The lock's name in each component. Default: `requirements.txt`.
     pub(crate) output: Option<String>,
+    /// Where what the sdists need to be built is locked (`--build-requirements`): a name, beside each lock.
+    /// Default: nowhere.
+    pub(crate) build_requirements: Option<String>,
     /// Extras that every component is locked with.
     pub(crate) extras: Vec<String>,
 }
@@ -234,6 +237,11 @@ impl Config {
     /// The index, if one is named.
     pub(crate) fn index_url(&self) -> Option<Location> {
         self.index.url.as_deref().map(|given| self.location(given))
+    }
+
+    /// Whether nothing is said of indexes.
+    pub(crate) fn says_no_index(&self) -> bool {
+        self.index.url.is_none() && self.index.extra.is_empty() && !self.index.no_index
     }
 
     /// Further indexes, in order.

@@ -2,7 +2,7 @@
 //! weight (DESIGN decision 6).
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reana_index::{CacheMode, IndexSource};
@@ -16,6 +16,7 @@ use crate::doors::clock;
 use crate::doors::disk;
 use crate::doors::env::Env;
 use crate::error::Failure;
+use crate::pip_config::{PipConfig, PipIndexes};
 
 /// The index where none is named.
 pub(crate) const DEFAULT_INDEX: &str = "https://pypi.org/simple/";
@@ -42,33 +43,57 @@ pub(crate) struct Places {
     has_main: bool,
     find_links: Vec<Location>,
     bindings: Vec<(PackageName, Location)>,
+    /// Certificates that pip is told to trust, and where that is said.
+    cert: Option<(PathBuf, String)>,
+    /// What comes from pip's configuration, for the user to know.
+    from_pip: Vec<String>,
 }
 
 impl Places {
-    /// From the command line, then the requirements files, then reana-lock.toml, then the default.
+    /// From the command line, then the requirements files, then reana-lock.toml, then pip's configuration, then the
+    /// default. pip's indexes count only where nobody else says a word of indexes.
     pub(crate) fn of(
         args: &IndexArgs,
         files: &FileIndexes,
         config: &Config,
+        pip: &PipConfig,
         cwd: &Path,
     ) -> Result<Self, Failure> {
         let typed = |given: &String| Location::new(given, cwd);
         let mut find_links: Vec<Location> = args.find_links.iter().map(typed).collect();
         find_links.extend(files.find_links.iter().cloned().chain(config.find_links()));
-        if args.no_index || files.no_index || config.index.no_index {
-            return Ok(Self { indexes: Vec::new(), has_main: false, find_links, bindings: Vec::new() });
+        let mut from_pip = Vec::new();
+        if find_links.is_empty() {
+            find_links = pip.find_links(&mut from_pip);
+        }
+        let cert = pip.cert.as_ref().map(|cert| (cwd.join(&cert.value), cert.place.clone()));
+        let nobody_says = args.index_url.is_none()
+            && args.extra_index_url.is_empty()
+            && !args.no_index
+            && *files == FileIndexes { find_links: files.find_links.clone(), ..FileIndexes::default() }
+            && config.says_no_index();
+        let pip_says = if nobody_says { pip.indexes(&mut from_pip) } else { PipIndexes::default() };
+        if args.no_index || files.no_index || config.index.no_index || pip_says.no_index {
+            let (indexes, bindings) = (Vec::new(), Vec::new());
+            return Ok(Self { indexes, has_main: false, find_links, bindings, cert, from_pip });
         }
         let mut indexes: Vec<Location> = args.extra_index_url.iter().map(typed).collect();
-        indexes.extend(files.extra.iter().cloned().chain(config.extra_indexes()));
+        indexes.extend(files.extra.iter().cloned().chain(config.extra_indexes()).chain(pip_says.extra));
         let main =
             args.index_url.as_ref().map(typed).or_else(|| files.index.clone()).or_else(|| config.index_url());
+        let main = main.or(pip_says.main);
         indexes.push(main.unwrap_or_else(|| Location::new(DEFAULT_INDEX, cwd)));
         let bound = |(name, place): (String, Location)| match PackageName::new(name) {
             Ok(name) => Ok((name, place)),
             Err(error) => Err(Failure::input(format!("{}: {error}", config.place_of("names")))),
         };
         let bindings = config.bound_names().into_iter().map(bound).collect::<Result<_, _>>()?;
-        Ok(Self { indexes, has_main: true, find_links, bindings })
+        Ok(Self { indexes, has_main: true, find_links, bindings, cert, from_pip })
+    }
+
+    /// What comes from pip's configuration, for the user to know.
+    pub(crate) fn pip_notes(&self) -> &[String] {
+        &self.from_pip
     }
 
     /// The main index, for builds.
@@ -115,7 +140,7 @@ impl Places {
         env: &Env,
     ) -> Result<reana_index::Settings, Failure> {
         let mut settings = reana_index::Settings::new(clock::now);
-        let source = |place: &Location| IndexSource::new(place.url.clone());
+        let source = |place: &Location| IndexSource { url: place.url.clone(), name: place.name.clone() };
         settings.indexes = self.indexes.iter().map(source).collect();
         settings.bindings = self.bindings.iter().map(|(name, place)| (name.clone(), source(place))).collect();
         settings.find_links = self.find_links.iter().map(|place| place.url.clone()).collect();
@@ -140,6 +165,9 @@ impl Places {
             let read = disk::read(file);
             settings.extra_roots_pem =
                 read.map_err(|error| Failure::input(format!("SSL_CERT_FILE: {error}")))?;
+        } else if let Some((file, place)) = &self.cert {
+            let read = disk::read(file);
+            settings.extra_roots_pem = read.map_err(|error| Failure::input(format!("{place}: {error}")))?;
         }
         Ok(settings)
     }

@@ -5,46 +5,53 @@ use indexmap::IndexMap;
 
 /// A configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ini {
+pub struct Ini {
     sections: IndexMap<String, Section>,
 }
 
-pub(crate) type Section = IndexMap<String, IniValue>;
+/// A section: its values by their keys, as written.
+pub type Section = IndexMap<String, IniValue>;
 
 /// A value: its lines without white space around, each with its number in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct IniValue {
+pub struct IniValue {
     /// The line of the key.
-    pub(crate) line: u32,
+    pub line: u32,
     lines: Vec<(u32, String)>,
 }
 
 impl IniValue {
     /// The value's lines; those at the end that are empty are left out.
-    pub(crate) fn lines(&self) -> &[(u32, String)] {
+    pub fn lines(&self) -> &[(u32, String)] {
         &self.lines
     }
 
     /// The whole value.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.lines.iter().map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n")
     }
 }
 
 /// Why a text is no configuration file, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct IniError {
-    pub(crate) line: u32,
-    pub(crate) reason: String,
+pub struct IniError {
+    /// The line.
+    pub line: u32,
+    /// What is wrong with it.
+    pub reason: String,
 }
 
 impl Ini {
-    pub(crate) fn section(&self, name: &str) -> Option<&Section> {
+    /// A section, if it is there.
+    pub fn section(&self, name: &str) -> Option<&Section> {
         self.sections.get(name)
     }
 
-    /// Reads a file. `%(name)s` is put in from the same section or `[DEFAULT]`.
-    pub(crate) fn parse(text: &str) -> Result<Self, IniError> {
+    /// Reads a file. `%(name)s` is put in from the same section or `[DEFAULT]` by whoever wants it.
+    ///
+    /// # Errors
+    /// Where a line is none of a configuration file.
+    pub fn parse(text: &str) -> Result<Self, IniError> {
         let mut reader = Reader::default();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, line) in (1..).zip(text.lines()) {

@@ -42,6 +42,8 @@ impl Sandbox {
             ("HOME".to_owned(), path("home")),
             ("XDG_CACHE_HOME".to_owned(), path("cache")),
             ("XDG_CONFIG_HOME".to_owned(), path("home/.config")),
+            // The machine's own pip.conf is not the tests' business.
+            ("PIP_CONFIG_FILE".to_owned(), "/dev/null".to_owned()),
             ("COLUMNS".to_owned(), "100".to_owned()),
             ("NO_COLOR".to_owned(), "1".to_owned()),
             ("TERM".to_owned(), "dumb".to_owned()),

@@ -11,11 +11,13 @@ use reana_resolver::Catalog as _;
 
 use crate::args::{CompileArgs, Format};
 use crate::doors::disk;
+use crate::credentials;
 use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::fleet::{self, Plan};
 use crate::journal;
+use crate::lock::build_requirements;
 use crate::lock::catalog::{Builds, RunCatalog};
 use crate::lock::prepare::{self, Prepared};
 use crate::lock::report;
@@ -105,8 +107,11 @@ pub(crate) fn jobs(
         let catalog = if let Some((_, catalog)) = known {
             Arc::clone(catalog)
         } else {
+            prepared.places.pip_notes().iter().for_each(|note| ui.note(note));
             ui.detail(&prepared.places.describe());
-            let settings = prepared.places.client(&args.index, &plan.config, env)?;
+            let mut settings = prepared.places.client(&args.index, &plan.config, env)?;
+            let notes = credentials::fill(&mut settings, args.index.keyring_provider, env);
+            notes.iter().for_each(|note| ui.note(note));
             let client = reana_index::Client::new(settings).map_err(|error| Failure::from_index(&error))?;
             let builds = Builds {
                 allowed: settings::name_policy("--allow-build", &args.resolve.allow_build)?,
@@ -239,6 +244,13 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
             ui.data(&reana_lockfile::unified(old, &made.text, &prepared.lock_shown, &prepared.lock_shown));
         }
         ui.say(&report::summary(prepared, made));
+        if let Some(build) = &made.build {
+            if output.dry_run && output.format == Format::Text {
+                let (old, shown) = (build.file.old_text.as_deref().unwrap_or_default(), &build.file.shown);
+                ui.data(&reana_lockfile::unified(old, &build.text, shown, shown));
+            }
+            ui.say(&report::build_summary(made, build));
+        }
     }
     if output.dry_run {
         ui.say("Dry run: nothing is written.");
@@ -287,6 +299,11 @@ fn write(plan: &Plan, locked: &[(&Prepared, Locked)], ui: &Ui) -> Result<(), Fai
             Some(_) if prepared.old_text.as_deref() == Some(made.text.as_str()) => {}
             Some(path) => changes.push((path.clone(), made.text.clone().into_bytes())),
         }
+        if let Some(build) = &made.build
+            && build.file.old_text.as_deref() != Some(build.text.as_str())
+        {
+            changes.push((build.file.path.clone(), build.text.clone().into_bytes()));
+        }
     }
     journal::commit(&changes, &plan.journal_folder()).map_err(|error| Failure::from_journal(&error))
 }
@@ -296,20 +313,32 @@ fn check(format: Format, locked: &[(&Prepared, Locked)], stale: &[Vec<String>], 
     for ((prepared, made), reasons) in locked.iter().zip(stale) {
         if reasons.is_empty() {
             ui.say(&report::summary(prepared, made));
-            continue;
+        } else {
+            exit = Exit::Wanting;
+            tell_stale(format, &prepared.lock_shown, reasons, ui);
         }
-        exit = Exit::Wanting;
-        match format {
-            Format::Text => {
-                ui.data(&format!("{} is stale:\n", prepared.lock_shown));
-                reasons.iter().for_each(|reason| ui.data(&format!("  {reason}\n")));
-            }
-            Format::Github => {
-                let text = reasons.join("%0A");
-                ui.data(&format!("::error file={},title=stale lock::{text}\n", prepared.lock_shown));
-            }
-            Format::Json => {}
+        let Some(build) = &made.build else { continue };
+        let reasons = build_requirements::stale(build);
+        if reasons.is_empty() {
+            ui.say(&report::build_summary(made, build));
+        } else {
+            exit = Exit::Wanting;
+            tell_stale(format, &build.file.shown, &reasons, ui);
         }
     }
     exit
+}
+
+fn tell_stale(format: Format, file: &str, reasons: &[String], ui: &Ui) {
+    match format {
+        Format::Text => {
+            ui.data(&format!("{file} is stale:\n"));
+            reasons.iter().for_each(|reason| ui.data(&format!("  {reason}\n")));
+        }
+        Format::Github => {
+            let text = reasons.join("%0A");
+            ui.data(&format!("::error file={file},title=stale lock::{text}\n"));
+        }
+        Format::Json => {}
+    }
 }

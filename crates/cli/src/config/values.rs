@@ -89,11 +89,18 @@ pub(crate) struct Location {
     pub(crate) given: String,
     /// Its absolute address: `https:`, `http:` or `file:`.
     pub(crate) url: String,
+    /// What the user calls it (`name=https://...`), if anything.
+    pub(crate) name: Option<String>,
 }
 
 impl Location {
     /// What is no address is a path, relative to `folder`.
     pub(crate) fn new(given: &str, folder: &Path) -> Self {
+        let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        let named = given.split_once('=').filter(|(name, url)| is_name(name) && url.contains("://"));
+        if let Some((name, url)) = named {
+            return Self { given: given.to_owned(), name: Some(name.to_owned()), ..Self::new(url, folder) };
+        }
         let is_address = given.contains("://") || given.starts_with("file:");
         let path = given.strip_prefix("file:").filter(|path| !path.starts_with('/')).unwrap_or(given);
         let url = if is_address && path == given {
@@ -102,6 +109,6 @@ impl Location {
             Url::from_file_path(crate::paths::tidy(&folder.join(path)))
                 .map_or_else(|()| given.to_owned(), String::from)
         };
-        Self { given: given.to_owned(), url }
+        Self { given: given.to_owned(), url, name: None }
     }
 }

@@ -1,7 +1,9 @@
 //! The door to the environment: read once, when the run starts, into one value.
 #![expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
@@ -24,6 +26,16 @@ pub(crate) struct Env {
     pub(crate) path: Option<OsString>,
     /// `CUSTOM_COMPILE_COMMAND`: what a lock's header shows for the command.
     pub(crate) custom_compile_command: Option<String>,
+    /// `XDG_CONFIG_HOME`, if absolute.
+    pub(crate) xdg_config_home: Option<PathBuf>,
+    /// `VIRTUAL_ENV`.
+    pub(crate) virtual_env: Option<PathBuf>,
+    /// `PIP_CONFIG_FILE`.
+    pub(crate) pip_config_file: Option<PathBuf>,
+    /// pip's own variables, as far as they say where packages come from (`PIP_INDEX_URL`).
+    pub(crate) pip: Secrets,
+    /// `REANA_LOCK_INDEX_<NAME>_USERNAME` and `_PASSWORD`.
+    pub(crate) index_credentials: Secrets,
     /// `NO_COLOR`.
     pub(crate) no_color: bool,
     /// `CI`, unless it says `false` or `0`.
@@ -36,6 +48,30 @@ pub(crate) struct Env {
     pub(crate) stderr_is_terminal: bool,
 }
 
+/// Variables by their names, whose values may be secret: they are not shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(crate) struct Secrets(pub(crate) BTreeMap<String, String>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl Secrets {
+    /// The value of a variable.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+/// What variables with credentials of indexes start with.
+pub(crate) const CREDENTIALS: &str = "REANA_LOCK_INDEX_";
+
+/// The variables of pip that are heeded. What else pip may be told changes nothing here.
+pub(crate) const PIP: [&str; 5] =
+    ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CERT"];
+
 impl Env {
     /// Reads the process's environment. Where the current folder is gone, `.` stands for it, and what is
     /// looked for in it is not found.
@@ -44,6 +80,10 @@ impl Env {
         let mut env = Self::from_variables(cwd, |name| std::env::var_os(name));
         env.stdout_is_terminal = std::io::stdout().is_terminal();
         env.stderr_is_terminal = std::io::stderr().is_terminal();
+        let named = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok().filter(|value| !value.is_empty())?))
+        });
+        env.index_credentials = Secrets(named.filter(|(name, _)| name.starts_with(CREDENTIALS)).collect());
         env
     }
 
@@ -61,6 +101,11 @@ impl Env {
             netrc: path("NETRC"),
             path: set("PATH"),
             custom_compile_command: text("CUSTOM_COMPILE_COMMAND"),
+            xdg_config_home: path("XDG_CONFIG_HOME").filter(|path| path.is_absolute()),
+            virtual_env: path("VIRTUAL_ENV"),
+            pip_config_file: path("PIP_CONFIG_FILE"),
+            pip: Secrets(PIP.iter().filter_map(|&name| Some((name.to_owned(), text(name)?))).collect()),
+            index_credentials: Secrets::default(),
             no_color: set("NO_COLOR").is_some(),
             is_ci: set("CI").is_some_and(|value| value != "false" && value != "0"),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0),

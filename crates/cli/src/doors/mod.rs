@@ -4,4 +4,5 @@ pub(crate) mod clock;
 pub(crate) mod disk;
 pub(crate) mod env;
 pub(crate) mod git;
+pub(crate) mod keyring;
 pub(crate) mod python;

@@ -1,6 +1,7 @@
 //! Making locks: what a component declares (`prepare`, with `declared`, `requirements`, `targets`, `command`), the catalog that it is solved over (`catalog`), the
 //! solution as text (`solve`, `pins`), and what is said about it (`report`).
 
+pub(crate) mod build_requirements;
 pub(crate) mod catalog;
 mod command;
 mod declared;

@@ -8,6 +8,7 @@ use reana_lockfile::{EmittedOptions, Header, HeaderOut, Lock, Newline, Style};
 use reana_model::{Origin, PackageName, PythonVersion, Requirement, Target};
 use reana_resolver::{Preference, Request};
 
+use super::build_requirements::{self, BuildFile};
 use super::pins::{Allowed, Sources};
 use super::targets::{self, Choice};
 use super::{command, declared, format};
@@ -17,6 +18,7 @@ use crate::doors::disk;
 use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::fleet::{self, Plan, Unit, UnitKind};
+use crate::pip_config::PipConfig;
 use crate::settings::{self, Places};
 
 /// A lock that can be made.
@@ -53,6 +55,10 @@ pub(crate) struct Prepared {
     pub(crate) emitted: EmittedOptions,
     /// Where packages come from.
     pub(crate) places: Places,
+    /// Where what the sdists need to be built goes, if it is to be locked.
+    pub(crate) build: Option<BuildFile>,
+    /// Whether old pins count for nothing.
+    pub(crate) upgrade: bool,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
 }
@@ -95,10 +101,11 @@ impl Context<'_> {
 
 /// Prepares all units. All that is wrong with any of them is told at once.
 pub(crate) fn all(plan: &Plan, args: &CompileArgs, env: &Env) -> Result<Vec<Prepared>, Failure> {
+    let pip = PipConfig::read(env)?;
     let mut prepared = Vec::new();
     let mut failures: Vec<Failure> = Vec::new();
     for unit in &plan.units {
-        match one(plan, unit, args, env) {
+        match one(plan, unit, args, env, &pip) {
             Ok(ready) => prepared.push(ready),
             Err(failure) => failures.push(failure),
         }
@@ -114,7 +121,13 @@ pub(crate) fn all(plan: &Plan, args: &CompileArgs, env: &Env) -> Result<Vec<Prep
     Err(first)
 }
 
-fn one(plan: &Plan, unit: &Unit, args: &CompileArgs, env: &Env) -> Result<Prepared, Failure> {
+fn one(
+    plan: &Plan,
+    unit: &Unit,
+    args: &CompileArgs,
+    env: &Env,
+    pip: &PipConfig,
+) -> Result<Prepared, Failure> {
     let (lock, old_path) = lock_paths(unit, args, env)?;
     let lock_folder = lock.as_deref().and_then(Path::parent).unwrap_or(&unit.folder).to_path_buf();
     let root = plan.fleet_root.as_deref().unwrap_or(&unit.folder);
@@ -146,7 +159,7 @@ fn one(plan: &Plan, unit: &Unit, args: &CompileArgs, env: &Env) -> Result<Prepar
     let (moved, mut moved_to) = moved(args)?;
     let mut constraints = std::mem::take(&mut read.constraints);
     constraints.append(&mut moved_to);
-    let places = Places::of(&args.index, &read.indexes, context.config, &env.cwd)?;
+    let places = Places::of(&args.index, &read.indexes, context.config, pip, &env.cwd)?;
     let mut policy = settings::policy(args, context.config, read.pre)?;
     read.add_format_controls(&mut policy)?;
     let request = Request {
@@ -161,6 +174,7 @@ fn one(plan: &Plan, unit: &Unit, args: &CompileArgs, env: &Env) -> Result<Prepar
     let emit_index = args.output.emit_index_url && !args.output.no_emit_index_url;
     let emitted = places.emitted(&context.lock_folder, emit_index);
     let header = header_out(&context, &choice, &named, &read, &style, hashes);
+    let build = build_file(&context, lock.as_deref(), plan.units.len() > 1)?;
     let name = if unit.kind == UnitKind::Component { unit.name.clone() } else { String::new() };
     let declared::Read { sources, allowed, .. } = read;
     Ok(Prepared {
@@ -180,8 +194,26 @@ fn one(plan: &Plan, unit: &Unit, args: &CompileArgs, env: &Env) -> Result<Prepar
         header,
         emitted,
         places,
+        build,
+        upgrade: args.resolve.upgrade,
         notes,
     })
+}
+
+/// Where the lock of build requirements goes, if one is wanted.
+fn build_file(
+    context: &Context<'_>,
+    lock: Option<&Path>,
+    several: bool,
+) -> Result<Option<BuildFile>, Failure> {
+    let typed = context.args.output.build_requirements.as_ref();
+    let Some(given) = typed.or(context.config.lock.build_requirements.as_ref()) else { return Ok(None) };
+    if several && given.contains('/') {
+        return Err(Failure::input(format!(
+            "--build-requirements: for several locks it takes a name, and {given} is a path"
+        )));
+    }
+    build_requirements::file_for(given, &context.env.cwd, lock, &context.lock_folder).map(Some)
 }
 
 /// Where the lock goes, and where the old one is. On stdout, a component's old lock still counts: what is shown

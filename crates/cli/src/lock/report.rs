@@ -5,6 +5,7 @@ use reana_model::{Grade, Pin, Target};
 use reana_resolver::{Holder, Why};
 use serde_json::json;
 
+use super::build_requirements::{self, BuildLock};
 use super::prepare::Prepared;
 use super::solve::Locked;
 
@@ -49,6 +50,41 @@ pub(crate) fn summary(prepared: &Prepared, locked: &Locked) -> String {
     let pins = if count == 1 { "1 pin".to_owned() } else { format!("{count} pins") };
     let shown = if prepared.lock.is_none() { "stdout" } else { &prepared.lock_shown };
     format!("{shown}: {pins} for {}; {}", targets(&prepared.request.targets), changed(prepared, locked))
+}
+
+/// One line for a lock of build requirements.
+pub(crate) fn build_summary(locked: &Locked, build: &BuildLock) -> String {
+    let counted = |count: usize, what: &str| {
+        if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    };
+    let mut built = counted(locked.sdists.len(), "sdist");
+    let more = build.built.saturating_sub(locked.sdists.len());
+    if more > 0 {
+        built.push_str(&format!(", and {more} of what these need"));
+    }
+    let changed = match &build.file.old_text {
+        None => "new",
+        Some(old) if *old == build.text => "unchanged",
+        Some(_) => "changed",
+    };
+    format!("{}: {} to build {built}; {changed}", build.file.shown, counted(build.pins.len(), "pin"))
+}
+
+fn build_json(build: &BuildLock) -> serde_json::Value {
+    json!({
+        "file": build.file.shown,
+        "changed": build.file.old_text.as_deref() != Some(build.text.as_str()),
+        "stale": build_requirements::stale(build),
+        "changes": build.changes.iter().map(change_json).collect::<Vec<_>>(),
+        "pins": build.pins.iter().map(|pin| json!({
+            "name": pin.name.to_string(),
+            "version": pin.version.to_string(),
+            "marker": reana_lockfile::marker_text(&pin.marker),
+            "hashes": pin.hashes.iter().map(|hash| format!("sha256:{hash}")).collect::<Vec<_>>(),
+            "via": pin.via.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "notes": build.notes,
+    })
 }
 
 /// Targets in words: `Python 3.12 on linux/amd64, linux/arm64`.
@@ -160,6 +196,13 @@ pub(crate) fn json(prepared: &Prepared, locked: &Locked, stale: &[String]) -> se
         "stale": stale,
         "changes": locked.changes.iter().map(change_json).collect::<Vec<_>>(),
         "pins": locked.pins.iter().zip(&locked.merged).map(|(pin, merged)| pin_json(pin, merged.grade)).collect::<Vec<_>>(),
+        "sdists": locked.sdists.iter().map(|sdist| json!({
+            "name": sdist.name.to_string(),
+            "version": sdist.version.to_string(),
+            "file": sdist.file(),
+            "targets": sdist.targets.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "build_requirements": locked.build.as_ref().map(build_json),
         "explanations": locked.why.iter().map(why_json).collect::<Vec<_>>(),
         "notes": locked.notes,
         "warnings": locked.warnings,

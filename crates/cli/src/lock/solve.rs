@@ -6,10 +6,12 @@ use reana_lockfile::{Change, Lock, LockContent};
 use reana_model::{PackageName, Pin};
 use reana_resolver::{MergedPin, Note, SolveError, Why};
 
+use super::build_requirements::{self, BuildLock, Sdist};
 use super::catalog::RunCatalog;
 use super::prepare::{self, Prepared};
 use super::{pins, pylock, status, trace};
 use crate::args::OutputFormat;
+use crate::args::Hashes;
 use crate::error::Failure;
 
 /// A lock as it would be written, and what the run learned on the way.
@@ -26,6 +28,10 @@ pub(crate) struct Locked {
     pub(crate) why: Vec<Why>,
     /// The solver's decisions, if they are asked for.
     pub(crate) trace: String,
+    /// The packages that an installer would build.
+    pub(crate) sdists: Vec<Sdist>,
+    /// What they need for that, if it is to be locked.
+    pub(crate) build: Option<BuildLock>,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
     /// The same at length, for those who asked for more.
@@ -65,19 +71,28 @@ pub(crate) fn lock(
     notes.extend(absent(prepared, &pins));
     notes.extend(status::notes(&pins, &catalog.client().project_statuses()));
     let trace = trace::text(prepared, &resolution);
+    let mut sdists = build_requirements::sdists(&resolution);
+    sdists.retain(|sdist| !prepared.style.no_emit.contains(&sdist.name));
+    let build = prepared.build.as_ref().map(|file| build_requirements::lock(prepared, file, catalog, &sdists));
+    let build = build.transpose()?;
+    match &build {
+        Some(build) => notes.extend(build.notes.iter().cloned()),
+        None if prepared.hashes == Hashes::None => {}
+        None => notes.extend(build_requirements::uncovered(&sdists)),
+    }
     let mut why = Vec::new();
     for name in explain {
         let found = reana_resolver::explain_why(catalog, &prepared.request, &resolution, name);
         why.extend(found.map_err(|error| failure(prepared, &error))?);
     }
-    Ok(Locked { text, pins, changes, merged, why, notes, details, warnings, trace })
+    Ok(Locked { text, pins, changes, merged, why, notes, details, warnings, sdists, build, trace })
 }
 
 /// More passed-over versions than this are told by their number.
 const MOST_PASSED_OVER: usize = 3;
 
 /// Notes for everybody, and those that only few want to read one by one: an older Python is passed over by many.
-fn told(notes: &[Note]) -> (Vec<String>, Vec<String>) {
+pub(crate) fn told(notes: &[Note]) -> (Vec<String>, Vec<String>) {
     let (passed, others): (Vec<&Note>, Vec<&Note>) =
         notes.iter().partition(|note| matches!(note, Note::NoUsableFile { .. }));
     let mut told: Vec<String> = others.iter().map(ToString::to_string).collect();
@@ -119,17 +134,24 @@ fn absent(prepared: &Prepared, pins: &[Pin]) -> Vec<String> {
 
 /// Whether a lock is what it would be if it were made now, and if not, why not.
 pub(crate) fn stale(prepared: &Prepared, locked: &Locked) -> Vec<String> {
-    let Some(old) = &prepared.old_text else {
-        return vec!["there is no lock".to_owned()];
-    };
-    if *old == locked.text {
-        return Vec::new();
-    }
-    let mut reasons: Vec<String> = locked.changes.iter().map(super::report::change).collect();
     let problems = prepared.old.iter().flat_map(|old: &Lock| &old.problems);
-    reasons.extend(problems.map(ToString::to_string));
-    if reasons.is_empty() {
-        reasons.push("header, options or layout differ".to_owned());
+    let problems = problems.map(ToString::to_string).collect();
+    stale_reasons(prepared.old_text.as_deref(), &locked.text, &locked.changes, problems)
+}
+
+/// The same of any file that this command writes.
+pub(crate) fn stale_reasons(
+    old: Option<&str>,
+    new: &str,
+    changes: &[Change],
+    problems: Vec<String>,
+) -> Vec<String> {
+    match old {
+        None => vec!["there is no lock".to_owned()],
+        Some(old) if old == new => Vec::new(),
+        Some(_) if changes.is_empty() && problems.is_empty() => {
+            vec!["header, options or layout differ".to_owned()]
+        }
+        Some(_) => changes.iter().map(super::report::change).chain(problems).collect(),
     }
-    reasons
 }
