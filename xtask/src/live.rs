@@ -1,5 +1,7 @@
 //! `cargo xtask live`: what only the live index and a real pip can tell. Every check goes through the command.
 
+mod pylock;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -30,6 +32,7 @@ pub(crate) fn live() -> Result<()> {
     for component in ["harbour-server", "harbour-controller", "harbour-engine-serial"] {
         checks.push((format!("pip takes the lock of {component}"), pip_takes(component)));
     }
+    checks.push(("packaging and pip take a pylock".to_owned(), pylock::is_taken(&command)));
     let incident: Incident = read("incident.json")?;
     for build in &incident.builds {
         let when = build.get("when").context("incident.json: a build without its time")?;
