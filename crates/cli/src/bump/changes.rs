@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use reana_fleet::{BumpPlan, Fleet, RepositoryFiles};
+use reana_fleet::{BumpPlan, RepositoryFiles};
 use reana_manifest::edit::{Change, Raise};
 use reana_resolver::Request;
 
@@ -42,15 +42,10 @@ pub(crate) struct ChangedFile {
 }
 
 /// The edits of all manifests, or every bound that can't be raised.
-pub(crate) fn edits(census: &Census, fleet: &Fleet, raises: &[Raise]) -> Result<BumpPlan, Failure> {
-    let requirers = |member: &&Member| {
-        raises
-            .iter()
-            .any(|raise| fleet.requirers(&raise.package).iter().any(|(it, _)| it.name == member.name))
-    };
+pub(crate) fn edits(census: &Census, raises: &[Raise]) -> Result<BumpPlan, Failure> {
     let mut opened: Vec<(&Member, Project)> = Vec::new();
     // All that have a manifest are looked through: what can't be evaluated may be about the package too.
-    for member in census.members.iter().filter(|member| member.has_manifest || requirers(member)) {
+    for member in census.members.iter().filter(|member| member.has_manifest) {
         let project = Project::open(&member.folder).map_err(|error| Failure::from_disk(&error))?;
         opened.push((member, project));
     }

@@ -122,21 +122,24 @@ impl Search<'_> {
         first: &mut usize,
         everybody: bool,
     ) -> Result<Vec<Held>, Failure> {
-        if let Some(job) = self.jobs.get(*first).filter(|_| !everybody)
+        // Who doesn't require it is asked nothing new.
+        let requires = |job: &&Job| job.prepared.request.roots.iter().any(|root| root.name == *package);
+        let jobs: Vec<&Job> = self.jobs.iter().filter(requires).collect();
+        if let Some(job) = jobs.get(*first).filter(|_| !everybody)
             && let Some(held) = try_one(job, raises, package)?
         {
             return Ok(vec![held]);
         }
         let next = AtomicUsize::new(0);
         let is_over = AtomicBool::new(false);
-        let slots: Vec<Mutex<Option<Tried>>> = self.jobs.iter().map(|_| Mutex::new(None)).collect();
+        let slots: Vec<Mutex<Option<Tried>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(1, 8);
         std::thread::scope(|scope| {
-            for _ in 0..threads.min(self.jobs.len()) {
+            for _ in 0..threads.min(jobs.len()) {
                 scope.spawn(|| {
                     while !is_over.load(Ordering::Relaxed) {
                         let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some((job, slot)) = self.jobs.get(at).zip(slots.get(at)) else { return };
+                        let Some((job, slot)) = jobs.get(at).zip(slots.get(at)) else { return };
                         if at == *first && !everybody {
                             continue;
                         }

@@ -1,5 +1,7 @@
 //! `reana-lock bump`: raises the minimums of shared packages in all repositories that require them.
 
+use std::collections::BTreeSet;
+
 use reana_fleet::Fleet;
 use reana_manifest::edit::Raise;
 
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &BumpArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> 
     let found = Search { fleet: &fleet, jobs: &jobs }.all(&wanted)?;
     ui.end_progress();
     let raises = raises(&found);
-    let plan = changes::edits(&census, &fleet, &raises)?;
+    let plan = changes::edits(&census, &raises)?;
     let changed = changes::changes(&census, plan, &mut jobs, &raises)?;
     match write::check(args, &changed) {
         Err(failure) if args.dry_run => ui.warn(&failure.message),
@@ -63,14 +65,13 @@ fn jobs(
     ui: &Ui,
     env: &Env,
 ) -> Result<Vec<Job>, Failure> {
-    let requires = |name: &str| {
-        packages.iter().any(|package| fleet.requirers(package).iter().any(|(it, _)| it.name == name))
-    };
+    let requirers = packages.iter().flat_map(|package| fleet.requirers(package));
+    let requirers: BTreeSet<&str> = requirers.map(|(repository, _)| repository.name.as_str()).collect();
     let compile = compile_args(args);
     let mut prepared = Vec::new();
     let mut plan =
         Plan { fleet_root: Some(census.root.clone()), config: census.config.clone(), ..Plan::default() };
-    for member in census.members.iter().filter(|member| requires(&member.name)) {
+    for member in census.members.iter().filter(|member| requirers.contains(member.name.as_str())) {
         plan.units = vec![member.unit(&census.config)];
         match prepare::all(&plan, &compile, env) {
             Ok(ready) => prepared.extend(ready),

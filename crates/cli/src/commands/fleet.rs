@@ -1,10 +1,11 @@
 //! `reana-lock fleet`: the repositories of a fleet, who requires whom, and how each one stands.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use reana_fleet::{Fleet, ReleaseOrder, Repository, Requires};
+use reana_fleet::{Edge, Fleet, ReleaseOrder, Repository, Requires};
 use reana_index::Client;
 use reana_model::{Origin, PackageName, Version};
 use serde_json::{Value, json};
@@ -40,7 +41,13 @@ pub(crate) fn run(args: &FleetArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure>
     if !args.index.offline {
         count_behind(args, &census, &mut standings, env, ui)?;
     }
-    let table = Table { fleet: &fleet, order: &order, standings: &standings };
+    let table = Table {
+        fleet: &fleet,
+        order: &order,
+        standings: &standings,
+        shared: fleet.shared().into_iter().collect(),
+        edges: fleet.edges(),
+    };
     if args.format == Format::Json {
         ui.data(&format!("{:#}\n", table.json()));
     } else {
@@ -199,6 +206,8 @@ struct Table<'t> {
     fleet: &'t Fleet,
     order: &'t ReleaseOrder,
     standings: &'t [Standing],
+    shared: BTreeSet<&'t PackageName>,
+    edges: Vec<Edge<'t>>,
 }
 
 impl Table<'_> {
@@ -215,14 +224,13 @@ impl Table<'_> {
     }
 
     fn is_shared(&self, repository: &Repository) -> bool {
-        let shared = self.fleet.shared();
-        repository.package.as_ref().is_some_and(|package| shared.contains(&package))
+        repository.package.as_ref().is_some_and(|package| self.shared.contains(package))
     }
 
     /// What a repository requires of the fleet's other packages.
-    fn requires<'s>(&'s self, repository: &Repository) -> Vec<&'s Requires> {
-        let edges = self.fleet.edges();
-        edges.into_iter().filter(|edge| edge.from.name == repository.name).map(|edge| edge.requires).collect()
+    fn requires(&self, repository: &Repository) -> Vec<&Requires> {
+        let edges = self.edges.iter().filter(|edge| edge.from.name == repository.name);
+        edges.map(|edge| edge.requires).collect()
     }
 
     fn text(&self) -> String {
@@ -275,7 +283,7 @@ impl Table<'_> {
         json!({
             "order": self.order.steps,
             "cycles": self.order.cycles,
-            "shared": self.fleet.shared().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "shared": self.shared.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "repositories": rows.collect::<Vec<_>>(),
         })
     }

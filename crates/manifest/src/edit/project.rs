@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use reana_model::{PackageName, Target, Version};
 
-use super::{Change, Format, Refusal, RefusalKind, apply, mentions, raise_file};
+use super::{Change, Format, Refusal, RefusalKind, apply, lex, mentions, raise_file};
 use crate::{
-    Entry, FileError, Files, ProblemKind, Text, Viewpoint, normal_path, read_project, read_requirements,
+    Declared, Entry, FileError, Files, ProblemKind, Text, Viewpoint, normal_path, read_project,
+    read_requirements,
 };
 
 /// A package, and the minimum that it is to have.
@@ -43,11 +44,12 @@ pub fn raise_project(
     sources: &[String],
     raises: &[Raise],
 ) -> Result<Vec<FileChange>, Vec<Refusal>> {
+    let known = Known::read(files, prefix, target, sources);
     let mut edited = Edited { files, texts: BTreeMap::new() };
     let mut changed: BTreeMap<String, FileChange> = BTreeMap::new();
     let mut refusals = Vec::new();
     for raise in raises {
-        match raise_one(&edited, prefix, target, sources, raise) {
+        match known.raise(&edited, raise) {
             Err(more) => refusals.extend(more),
             Ok(found) => {
                 for change in found {
@@ -89,64 +91,78 @@ impl Files for Edited<'_> {
     }
 }
 
-/// What a project's manifests declare of any package: by file, the lines and texts.
-type Declarations = BTreeMap<String, Vec<(u32, String)>>;
+/// What a project declares, read once for all packages: no edit moves a line, or changes what is said of another
+/// package.
+struct Known {
+    /// The files that may hold requirements, by path, with what messages call them.
+    files: BTreeMap<String, String>,
+    /// By file as messages call it: the lines and texts of all requirements.
+    declared: BTreeMap<String, Vec<(u32, String)>>,
+    /// What could not be known.
+    unknown: Vec<Refusal>,
+}
 
-fn raise_one(
-    files: &dyn Files,
-    prefix: &str,
-    target: &Target,
-    sources: &[String],
-    raise: &Raise,
-) -> Result<Vec<FileChange>, Vec<Refusal>> {
-    let reading = crate::reading::Reading::new(files, prefix);
-    let mut declarations = Declarations::new();
-    let mut refusals = Vec::new();
-    let manifests = ["setup.py", "setup.cfg", "pyproject.toml"];
-    let mut paths: BTreeSet<String> =
-        manifests.into_iter().filter(|path| files.exists(path)).map(str::to_owned).collect();
-    let is_about = || {
-        let texts = paths.iter().filter_map(|path| files.read(path).ok());
-        texts.into_iter().any(|bytes| mentions(&String::from_utf8_lossy(&bytes), &raise.package))
-    };
-    match read_project(files, prefix, target) {
-        Ok(declared) => {
-            let lists = declared.install_requires.iter().flatten();
-            let extras = declared.extras_require.iter().flat_map(|extras| extras.values()).flatten();
-            for Text { value, origin } in lists.chain(extras) {
-                declarations.entry(origin.file.to_string()).or_default().push((origin.line, value.clone()));
-            }
-            let unknown = [declared.install_requires.as_ref().err(), declared.extras_require.as_ref().err()];
-            for unknown in unknown.into_iter().flatten().filter(|_| is_about()) {
-                let kind = RefusalKind::Built(unknown.expression.clone());
-                refusals.push(Refusal { origin: unknown.origin.clone(), kind });
+impl Known {
+    fn read(files: &dyn Files, prefix: &str, target: &Target, sources: &[String]) -> Self {
+        let reading = crate::reading::Reading::new(files, prefix);
+        let mut known = Self { files: BTreeMap::new(), declared: BTreeMap::new(), unknown: Vec::new() };
+        let manifests = ["setup.py", "setup.cfg", "pyproject.toml"];
+        let mut paths: BTreeSet<String> =
+            manifests.into_iter().filter(|path| files.exists(path)).map(str::to_owned).collect();
+        match read_project(files, prefix, target) {
+            Ok(declared) => known.add(&declared),
+            Err(problem) if problem.kind == ProblemKind::NoManifest => {}
+            Err(problem) => {
+                let kind = RefusalKind::Unreadable(problem.kind.to_string());
+                known.unknown.push(Refusal { origin: problem.origin, kind });
             }
         }
-        Err(problem) if problem.kind == ProblemKind::NoManifest || !is_about() => {}
-        Err(problem) => {
-            let kind = RefusalKind::Unreadable(problem.kind.to_string());
-            refusals.push(Refusal { origin: problem.origin, kind });
+        paths.extend(listed(files, sources));
+        let shown: BTreeSet<String> = paths.iter().map(|path| reading.shown(path).to_string()).collect();
+        // What a manifest reads from another file of the project is declared there.
+        let own = reading.shown("");
+        for file in known.declared.keys().filter(|file| !shown.contains(*file)) {
+            paths.extend(file.strip_prefix(&*own).and_then(normal_path));
         }
+        known.files =
+            paths.into_iter().map(|path| (path.clone(), reading.shown(&path).to_string())).collect();
+        known
     }
-    refusals.dedup();
-    paths.extend(listed(files, sources));
-    // What a manifest reads from another file of the project is declared there.
-    let shown: BTreeMap<String, String> =
-        paths.iter().map(|path| (reading.shown(path).to_string(), path.clone())).collect();
-    let own = reading.shown("");
-    for file in declarations.keys().filter(|file| !shown.contains_key(*file)) {
-        paths.extend(file.strip_prefix(&*own).and_then(normal_path));
-    }
-    let mut found = Vec::new();
-    for path in paths {
-        let shown = reading.shown(&path);
-        let declared = declarations.get(&*shown).map_or(&[][..], Vec::as_slice);
-        match one_file(files, &path, &shown, declared, raise) {
-            Ok(change) => found.extend(change),
-            Err(more) => refusals.extend(more),
+
+    fn add(&mut self, declared: &Declared) {
+        let lists = declared.install_requires.iter().flatten();
+        let extras = declared.extras_require.iter().flat_map(|extras| extras.values()).flatten();
+        for Text { value, origin } in lists.chain(extras) {
+            self.declared.entry(origin.file.to_string()).or_default().push((origin.line, value.clone()));
         }
+        let unknown = [declared.install_requires.as_ref().err(), declared.extras_require.as_ref().err()];
+        for unknown in unknown.into_iter().flatten() {
+            let kind = RefusalKind::Built(unknown.expression.clone());
+            self.unknown.push(Refusal { origin: unknown.origin.clone(), kind });
+        }
+        self.unknown.dedup();
     }
-    if refusals.is_empty() { Ok(found) } else { Err(refusals) }
+
+    fn raise(&self, files: &dyn Files, raise: &Raise) -> Result<Vec<FileChange>, Vec<Refusal>> {
+        // What can't be known may be about the package where its name stands somewhere.
+        let is_about = || {
+            let texts = self.files.keys().filter_map(|path| files.read(path).ok());
+            texts.into_iter().any(|bytes| mentions(&String::from_utf8_lossy(&bytes), &raise.package))
+        };
+        let mut refusals = self.unknown.clone();
+        if !refusals.is_empty() && !is_about() {
+            refusals.clear();
+        }
+        let mut found = Vec::new();
+        for (path, shown) in &self.files {
+            let declared = self.declared.get(shown).map_or(&[][..], Vec::as_slice);
+            match one_file(files, path, shown, declared, raise) {
+                Ok(change) => found.extend(change),
+                Err(more) => refusals.extend(more),
+            }
+        }
+        if refusals.is_empty() { Ok(found) } else { Err(refusals) }
+    }
 }
 
 /// The requirements files of the project with all that they include, as far as that is in the project.
@@ -187,7 +203,8 @@ fn one_file(
         }
         Err(_) => return Ok(None),
     };
-    if !mentions(&before, &raise.package) && declared.is_empty() {
+    let is_declared = declared.iter().any(|(_, value)| lex::name_of(value).as_ref() == Some(&raise.package));
+    if !is_declared && !mentions(&before, &raise.package) {
         return Ok(None);
     }
     let changes = raise_file(Format::of(path), &before, shown, declared, raise)?;
