@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use reana_model::{DistFile, Listing, PackageName, Tags, Target, Version, VersionSpecifiers};
 
+use crate::lacks::Lacks;
 use crate::ranges::{self, Point};
 use crate::request::Policy;
 
@@ -25,35 +26,6 @@ pub(crate) struct Usable {
     pub(crate) yanked: bool,
     /// What is lacking, where there are none.
     pub(crate) lacks: Lacks,
-}
-
-/// Why the files of a version can't be used.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lacks {
-    /// They are for other Pythons (the first file's words).
-    pub(crate) python: Option<String>,
-    /// There are wheels, for other Pythons or platforms.
-    pub(crate) tags: bool,
-    /// There is an sdist, but only wheels may be used.
-    pub(crate) only_binary: bool,
-    /// There is a wheel, but wheels may not be used.
-    pub(crate) no_binary: bool,
-}
-
-impl Lacks {
-    /// In words that follow the version's name.
-    pub(crate) fn words(&self, target: &Target) -> String {
-        if let Some(python) = &self.python {
-            return format!("is for Python {python}");
-        }
-        match (self.tags, self.only_binary, self.no_binary) {
-            (true, true, _) => format!("has wheels, but none for {target}, and its sdist may not be used"),
-            (true, false, _) => format!("has wheels, but none for {target}, and no sdist"),
-            (false, true, _) => "has only an sdist, which may not be used".to_owned(),
-            (false, false, true) => "has only wheels, which may not be used".to_owned(),
-            (false, false, false) => "has no files".to_owned(),
-        }
-    }
 }
 
 /// What decides whether a file may be used.
@@ -137,7 +109,9 @@ impl Rules<'_> {
             }
             Some(wheel) => {
                 let rank = self.tags.rank(wheel);
-                lacks.tags |= rank.is_none();
+                if rank.is_none() {
+                    lacks.wheels.push(wheel.clone());
+                }
                 Some((rank?, Reverse(wheel.build.clone()), Reverse(index)))
             }
             None if self.policy.only_binary.applies(name) => {

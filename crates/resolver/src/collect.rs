@@ -46,14 +46,7 @@ fn read(provider: &Provider<'_, '_>, decided: &Decided, notes: &mut BTreeSet<Not
 fn incoming(provider: &Provider<'_, '_>, decided: &Decided) -> Result<Incoming, Halt> {
     let mut incoming = Incoming::new();
     let root = (Node::Root, Provider::root_version());
-    let nodes = decided.iter().map(|((name, extras), at)| {
-        let node = if extras.is_empty() {
-            Node::Package(name.clone())
-        } else {
-            Node::Extras(name.clone(), extras.clone().into())
-        };
-        (node, at.clone())
-    });
+    let nodes = decided.iter().map(|((name, extras), at)| (Node::of(name, extras), at.clone()));
     for (node, at) in std::iter::once(root).chain(nodes) {
         for demand in provider.demands(&node, &at)?.iter() {
             if let Some(name) = demand.node.name() {
@@ -237,7 +230,7 @@ fn why_dropped(
     let at = Point::on(old.clone());
     for limit in provider.world.limits(name) {
         if !limit.range.contains(&at) {
-            return Ok(format!("{} limits it to {}", limit.requirement.origin, limit.requirement.text));
+            return Ok(format!("{} allows only {}", limit.requirement.origin, limit.requirement.text));
         }
     }
     for (by, version, demand) in demands {

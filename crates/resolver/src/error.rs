@@ -3,8 +3,7 @@
 use reana_model::{PackageName, Target, Version};
 
 use crate::catalog::CatalogError;
-use crate::explain::Explanation;
-use crate::resolution::Reason;
+use crate::explain::{Explanation, told};
 
 /// Why a solve ended without a solution.
 #[derive(Debug, thiserror::Error)]
@@ -13,15 +12,19 @@ pub enum SolveError {
     #[error("{0}")]
     NoSolution(Box<Explanation>),
     /// No index knows a package that is required.
-    #[error("no index knows {name}{}", wanted(.wanted_by))]
+    #[error("no index knows {name}{}", told(.lines))]
     UnknownPackage {
         /// The name that nobody knows.
         name: PackageName,
-        /// Who wants it.
-        wanted_by: Vec<Reason>,
+        /// Who wants it: statements from the manifests downwards.
+        lines: Vec<String>,
     },
     /// Versions of a package fit the requirements, but none has a file for the target.
-    #[error("{name} has no file for {target}: {lacks}{}", wanted(.wanted_by))]
+    #[error(
+        "no allowed version of {name} has a file for {target}: {lacks}{}{}",
+        told(.lines),
+        newest(.name, .newest_usable.as_ref())
+    )]
     NoUsableFile {
         /// The package.
         name: PackageName,
@@ -29,11 +32,13 @@ pub enum SolveError {
         target: Target,
         /// What the newest version that fits lacks: `2.1 is for Python >=3.14`, `2.1 has only an sdist, ...`.
         lacks: String,
-        /// Who wants it.
-        wanted_by: Vec<Reason>,
+        /// The newest version of all that has one.
+        newest_usable: Option<Version>,
+        /// Who wants it: statements from the manifests downwards.
+        lines: Vec<String>,
     },
     /// The solver would choose a version whose requirements can't be known without building it.
-    #[error("the requirements of {name} {version} can't be read from {file}: {reason}{}", wanted(.wanted_by))]
+    #[error("the requirements of {name} {version} can't be read from {file}: {reason}{}", told(.lines))]
     Unreadable {
         /// The package.
         name: PackageName,
@@ -43,8 +48,8 @@ pub enum SolveError {
         file: String,
         /// Why not.
         reason: String,
-        /// Who wants it.
-        wanted_by: Vec<Reason>,
+        /// Who wants it: statements from the manifests downwards.
+        lines: Vec<String>,
     },
     /// The catalog had no answer about a package that is needed.
     #[error("{name} could not be looked up")]
@@ -62,11 +67,9 @@ pub enum SolveError {
     },
 }
 
-fn wanted(by: &[Reason]) -> String {
-    if by.is_empty() {
-        return String::new();
+fn newest(name: &PackageName, version: Option<&Version>) -> String {
+    match version {
+        Some(version) => format!("\nThe newest version that has one is {name} {version}."),
+        None => format!("\nNo version of {name} has one at all."),
     }
-    let lines: Vec<String> =
-        by.iter().map(|reason| format!("\n  {} requires {}", reason.by, reason.text)).collect();
-    lines.concat()
 }

@@ -9,11 +9,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use pubgrub::{DerivationTree, External, Ranges};
-use reana_model::PackageName;
+use reana_model::{ExtraName, PackageName, Target, Version};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::SolveError;
-use crate::leaves::{Absence, Need, Speaker};
+use crate::leaves::{Absence, Need, Speaker, lines};
 use crate::node::Node;
 use crate::provider::Provider;
 use crate::ranges::Point;
@@ -25,42 +25,110 @@ use crate::world::{Halt, World};
 /// PubGrub's proof that there is no solution.
 pub(crate) type Tree = DerivationTree<Node, Ranges<Point>, String>;
 
-/// How many statements are shown.
-const MOST_LINES: usize = 24;
+/// How many statements are shown: these from the manifests downwards, and as many before the end.
+const MOST_LINES: usize = 12;
+
+/// Statements, one a line. Of many, those in the middle are left out.
+pub(crate) fn told(lines: &[String]) -> String {
+    let mut told = String::new();
+    let left_out = lines.len().saturating_sub(2 * MOST_LINES);
+    for (at, line) in lines.iter().enumerate() {
+        if left_out < 2 || at < MOST_LINES || at >= MOST_LINES + left_out {
+            told.push_str("\n  ");
+            told.push_str(line);
+        } else if at == MOST_LINES {
+            told.push_str(&format!("\n  ({left_out} more steps)"));
+        }
+    }
+    told
+}
 
 /// Why requirements can't be satisfied together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
+    /// The target on which they can't, where the request has several.
+    pub target: Option<Target>,
     /// The package over which they clash.
     pub clash: PackageName,
     /// One statement a line, from the manifests to the clash.
     pub lines: Vec<String>,
     /// The user's own lines that take part. Without any one of them the others don't clash.
     pub roots: Vec<Reason>,
-    /// The user's own bounds among them and among the constraints, of which one must give way.
+    /// The user's own bounds among them and among the constraints.
     pub bounds: Vec<Reason>,
+    /// What would make these lines go together, each by itself. Tried, not guessed.
+    pub remedies: Vec<Remedy>,
+}
+
+/// One way out of a contradiction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// A bound of the user's, or a constraint, to be loosened.
+    Loosen(Reason),
+    /// Extras that bring the clash in.
+    LeaveOut {
+        /// The user's line that asks for them.
+        line: Reason,
+        /// The extras.
+        extras: Vec<ExtraName>,
+    },
+    /// A pre-release that would fit.
+    Admit {
+        /// The package.
+        name: PackageName,
+        /// Its version.
+        version: Version,
+    },
 }
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no version of {} satisfies everything that is required of it:", self.clash)?;
-        self.lines.iter().take(MOST_LINES).try_for_each(|line| write!(f, "\n  {line}"))?;
-        if let Some(more) = self.lines.len().checked_sub(MOST_LINES + 1) {
-            write!(f, "\n  and {} more", more + 1)?;
+        write!(f, "no version of {} satisfies everything that is required of it", self.clash)?;
+        if let Some(target) = &self.target {
+            write!(f, " for {target}")?;
         }
-        let bounds: Vec<String> =
-            self.bounds.iter().map(|bound| format!("`{}` ({})", bound.text, bound.by)).collect();
-        match &bounds[..] {
-            [] => match &self.roots[..] {
-                [] | [_] => Ok(()),
-                roots => {
-                    let places: Vec<String> = roots.iter().map(|root| root.by.to_string()).collect();
-                    write!(f, "\nTo go on, change one of {}.", places.join(", "))
+        f.write_str(":")?;
+        f.write_str(&told(&self.lines))?;
+        let ways = self.ways();
+        if ways.is_empty() { Ok(()) } else { write!(f, "\nTo go on, {}.", ways.join(", or ")) }
+    }
+}
+
+impl Explanation {
+    /// What the user could do, in words.
+    fn ways(&self) -> Vec<String> {
+        let quoted = |reason: &Reason| format!("`{}` ({})", reason.text, reason.by);
+        let one_of = |verb: &str, all: &[String]| match all {
+            [] => None,
+            [only] => Some(format!("{verb} {only}")),
+            all => Some(format!("{verb} one of {}", all.join(", "))),
+        };
+        let mut loosen = Vec::new();
+        let mut others = Vec::new();
+        for remedy in &self.remedies {
+            match remedy {
+                Remedy::Loosen(reason) => loosen.push(quoted(reason)),
+                Remedy::LeaveOut { line, extras } => {
+                    let extras: Vec<String> = extras.iter().map(|extra| format!("`{extra}`")).collect();
+                    let what = if extras.len() == 1 { "extra" } else { "extras" };
+                    others.push(format!("leave the {what} {} out ({})", extras.join(" and "), line.by));
                 }
-            },
-            [bound] => write!(f, "\nTo go on, loosen {bound}."),
-            bounds => write!(f, "\nTo go on, loosen one of {}.", bounds.join(", ")),
+                Remedy::Admit { name, version } => {
+                    others.push(format!("admit pre-releases of {name}: {version} would do"));
+                }
+            }
         }
+        if self.remedies.is_empty() {
+            loosen.extend(self.bounds.iter().map(quoted));
+        }
+        let roots: Vec<String> = self.roots.iter().map(quoted).collect();
+        let has_place = loosen.iter().any(|bound| bound.contains(" @ ") || bound.contains("://"));
+        let first = match one_of(if has_place { "change" } else { "loosen" }, &loosen) {
+            Some(loosen) => Some(loosen),
+            None if roots.len() > 1 => one_of("change", &roots),
+            None => None,
+        };
+        first.into_iter().chain(others).collect()
     }
 }
 
@@ -134,7 +202,9 @@ pub(crate) fn two_places(world: &World<'_>) -> Option<SolveError> {
     })?;
     let line = |reason: &Reason| format!("{} requires {}", reason.by, reason.text);
     Some(SolveError::NoSolution(Box::new(Explanation {
+        target: None,
         clash: first.0.clone(),
+        remedies: Vec::new(),
         lines: vec![line(&first.1), line(&second.1)],
         roots: vec![first.1.clone(), second.1.clone()],
         bounds: vec![first.1.clone(), second.1.clone()],
@@ -157,11 +227,6 @@ fn explain(provider: &Provider<'_, '_>, leaves: &Leaves) -> Result<SolveError, H
         Node::Root => (false, need.reasons.first().cloned()),
         Node::Package(_) | Node::Extras(..) => (true, None),
     });
-    let wanted_by = |name: &PackageName| -> Vec<Reason> {
-        let on = needs.iter().filter(|need| need.on.name() == Some(name));
-        let all: BTreeSet<Reason> = on.flat_map(|need| need.reasons.iter().cloned()).collect();
-        all.into_iter().collect()
-    };
     let mut absences = BTreeMap::new();
     for (node, range) in &leaves.missing {
         if let Some(name) = node.name() {
@@ -172,27 +237,22 @@ fn explain(provider: &Provider<'_, '_>, leaves: &Leaves) -> Result<SolveError, H
     for (name, absence) in &absences {
         match absence {
             Absence::Unknown => {
-                return Ok(SolveError::UnknownPackage { name: name.clone(), wanted_by: wanted_by(name) });
+                return Ok(SolveError::UnknownPackage { name: name.clone(), lines: chain(&needs, name) });
             }
-            Absence::NoUsableFile(lacks) => {
+            Absence::NoUsableFile(lacks, newest_usable) => {
                 return Ok(SolveError::NoUsableFile {
                     name: name.clone(),
                     target: provider.world.target,
                     lacks: lacks.clone(),
-                    wanted_by: wanted_by(name),
+                    newest_usable: newest_usable.clone(),
+                    lines: chain(&needs, name),
                 });
             }
             Absence::Lines(_) => {}
         }
     }
     let clash = clash(leaves, &absences);
-    let mut lines: Vec<String> = Vec::new();
-    let mut told: FxHashSet<&str> = FxHashSet::default();
-    for line in needs.iter().flat_map(|need| &need.lines) {
-        if told.insert(line) {
-            lines.push(line.clone());
-        }
-    }
+    let mut lines = lines(&needs.iter().collect::<Vec<&Need>>(), &clash);
     for (node, versions, why) in &leaves.unavailable {
         lines.push(format!("{} can't be taken: {why}", speaker.versions(node, versions)));
     }
@@ -205,7 +265,38 @@ fn explain(provider: &Provider<'_, '_>, leaves: &Leaves) -> Result<SolveError, H
     let own = needs.iter().filter(|need| need.by == Node::Root);
     let roots: BTreeSet<Reason> = own.flat_map(|need| need.reasons.iter().cloned()).collect();
     let roots = roots.into_iter().collect();
-    Ok(SolveError::NoSolution(Box::new(Explanation { clash, lines, roots, bounds })))
+    Ok(SolveError::NoSolution(Box::new(Explanation {
+        target: None,
+        clash,
+        lines,
+        roots,
+        bounds,
+        remedies: Vec::new(),
+    })))
+}
+
+/// The shortest way from the manifests to a package, and all that is required of it.
+fn chain(needs: &[Need], name: &PackageName) -> Vec<String> {
+    let mut came_by: FxHashMap<&PackageName, &Need> = FxHashMap::default();
+    let mut open: VecDeque<Option<&PackageName>> = VecDeque::from([None]);
+    while let Some(by) = open.pop_front() {
+        for need in needs.iter().filter(|need| need.by.name() == by) {
+            if let Some(on) = need.on.name().filter(|on| !came_by.contains_key(on)) {
+                came_by.insert(on, need);
+                open.push_back(Some(on));
+            }
+        }
+    }
+    let mut way: Vec<&Need> = Vec::new();
+    let mut at = came_by.get(name).and_then(|need| need.by.name());
+    while let Some(need) = at.and_then(|name| came_by.get(name)) {
+        way.push(need);
+        at = need.by.name();
+    }
+    way.reverse();
+    let on_it = |need: &&Need| need.on.name() == Some(name) && need.by.name() != Some(name);
+    way.extend(needs.iter().filter(on_it));
+    lines(&way, name)
 }
 
 /// What the leaves require of a package.

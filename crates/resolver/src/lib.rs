@@ -13,8 +13,12 @@ pub mod request;
 pub mod resolution;
 pub mod why;
 
+mod admission;
+mod aged;
 mod candidates;
 mod collect;
+mod exhaust;
+mod lacks;
 mod leaves;
 mod node;
 mod provider;
@@ -26,9 +30,9 @@ mod world;
 
 pub use catalog::{Catalog, CatalogError, DirectAnswer, MemoryCatalog, MetadataAnswer};
 pub use error::SolveError;
-pub use explain::Explanation;
+pub use explain::{Explanation, Remedy};
 pub use merged::MergedPin;
 pub use request::{NamePolicy, Policy, Preference, Request, ResolutionMode};
 pub use resolution::{Chosen, DirectChoice, Note, Reason, RequiredBy, Resolution, Solved, TraceStep};
 pub use solve::solve;
-pub use why::{HeldBack, Holder, Why, explain_why};
+pub use why::{HeldBack, Holder, Why, explain_why, targets_in_words};

@@ -22,6 +22,15 @@ pub(crate) enum Node {
 }
 
 impl Node {
+    /// The node of a package with extras, which may be none.
+    pub(crate) fn of(name: &PackageName, extras: &[ExtraName]) -> Self {
+        if extras.is_empty() {
+            Self::Package(name.clone())
+        } else {
+            Self::Extras(name.clone(), extras.into())
+        }
+    }
+
     /// The package's name; `None` for the root.
     pub(crate) fn name(&self) -> Option<&PackageName> {
         match self {

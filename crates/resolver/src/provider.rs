@@ -29,6 +29,9 @@ pub(crate) struct Learned {
     pub(crate) admitted: FxHashSet<PackageName>,
     /// Packages whose yanked versions may be chosen (they are pinned somewhere).
     pub(crate) admitted_yanked: FxHashSet<PackageName>,
+    /// Packages whose pre-releases may be chosen only while something asks for them: they were chosen where in
+    /// the end nothing did.
+    pub(crate) refused: FxHashSet<PackageName>,
     /// Packages whose yanked versions may be chosen only while something pins them: they were chosen where in
     /// the end nothing did.
     pub(crate) refused_yanked: FxHashSet<PackageName>,
@@ -38,6 +41,8 @@ pub(crate) struct Learned {
     pub(crate) hidden: FxHashSet<PackageName>,
     /// The same, while yanked versions were hidden.
     pub(crate) hidden_yanked: FxHashSet<PackageName>,
+    /// Whether what would be hidden is taken where nothing else is left.
+    pub(crate) hides_nothing: bool,
     /// The first is decided after the second.
     after: FxHashSet<(Node, Node)>,
     /// How long a node waits for others.
@@ -70,6 +75,17 @@ pub(crate) struct Priority {
 }
 
 impl Learned {
+    /// Admits a package's pre-releases. Whether that is new.
+    pub(crate) fn admit(&mut self, name: &PackageName) -> bool {
+        !self.refused.contains(name) && self.admitted.insert(name.clone())
+    }
+
+    /// Takes that back for good. Whether it is new.
+    pub(crate) fn refuse(&mut self, name: &PackageName) -> bool {
+        self.admitted.remove(name);
+        self.refused.insert(name.clone())
+    }
+
     /// Admits a package's yanked versions. Whether that is new.
     pub(crate) fn admit_yanked(&mut self, name: &PackageName) -> bool {
         !self.refused_yanked.contains(name) && self.admitted_yanked.insert(name.clone())
@@ -137,7 +153,7 @@ impl<'w, 'a> Provider<'w, 'a> {
         Ok(Some(at))
     }
 
-    fn selection(&self) -> Selection<'_, 'a> {
+    pub(crate) fn selection(&self) -> Selection<'_, 'a> {
         Selection { world: self.world, search: &self.search, learned: &self.learned }
     }
 
@@ -186,7 +202,7 @@ impl<'w, 'a> Provider<'w, 'a> {
         let mut learned = self.learned.borrow_mut();
         let admits = demand.kinds.consents && learned.hidden.contains(name);
         let pins = demand.kinds.pinned && learned.hidden_yanked.contains(name);
-        (admits && learned.admitted.insert(name.clone())) | (pins && learned.admit_yanked(name))
+        (admits && learned.admit(name)) | (pins && learned.admit_yanked(name))
     }
 
     /// pip decides a package anew when a later one excludes the version chosen but leaves it another one. Here
@@ -224,17 +240,6 @@ impl<'w, 'a> Provider<'w, 'a> {
         let selection = self.selection();
         let newer = selection.required(name).intersection(&Ranges::strictly_higher_than(at.clone()));
         selection.has_any(name, &newer)
-    }
-
-    /// Whether a version was chosen that is yanked and that nothing pins.
-    pub(crate) fn is_unpinned_yanked(&self, name: &PackageName, at: &Point) -> Result<bool, Halt> {
-        let candidates = self.world.candidates(name)?;
-        let usable = candidates
-            .position(at.version())
-            .and_then(|position| candidates.usable(position, name, &self.world.rules()).cloned());
-        let is_yanked = usable.is_some_and(|usable| usable.yanked);
-        let is_kept = self.world.preferences(name).contains(at.version());
-        Ok(is_yanked && !is_kept && !self.selection().is_pinned(name))
     }
 
     fn record(&self, node: &Node, chosen: Option<&Point>) {

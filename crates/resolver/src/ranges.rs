@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Bound;
 
 use pubgrub::Ranges;
 use reana_model::{Operator, Version, VersionSpecifier, VersionSpecifiers};
@@ -90,7 +91,7 @@ pub fn of(specifier: &VersionSpecifier) -> Ranges<Point> {
         Operator::GreaterThanEqual => Ranges::higher_than(Point::on(version)),
         Operator::LessThanEqual => Ranges::lower_than(Point::after_locals(version.without_local())),
         Operator::GreaterThan => greater(version),
-        Operator::LessThan => Ranges::strictly_lower_than(Point::on(earliest(version))),
+        Operator::LessThan => less(version),
     }
 }
 
@@ -102,16 +103,56 @@ fn equal(version: Version) -> Ranges<Point> {
     Ranges::from_range_bounds(Point::on(version)..=end)
 }
 
-/// `>V` excludes `V+local`, and `V.postN` unless `V` is such a release itself.
-fn greater(version: Version) -> Ranges<Point> {
-    let version = version.without_local();
-    let after = if version.is_post() || version.is_dev() { version } else { version.with_max(Some(0)) };
-    Ranges::strictly_higher_than(Point::after_locals(after))
+/// A version's release alone, in its epoch.
+fn base(version: &Version) -> Version {
+    version.only_release().with_epoch(version.epoch())
 }
 
-/// `<V` excludes the pre-releases of `V` unless `V` is such a release itself.
-fn earliest(version: Version) -> Version {
-    if version.any_prerelease() { version } else { version.without_local().with_dev(Some(0)) }
+/// `>V` excludes the post-releases and the local builds of V's release, unless `V` is a post-release itself.
+///
+/// packaging excludes those of every pre-release in between as well (`>1a1` refuses `1a2.post1` and `1a2+x`),
+/// and local builds of later post-releases (`>1.post1` refuses `1.post2+x`). That is no finite set of intervals,
+/// and such versions are taken here; nobody makes them.
+fn greater(version: Version) -> Ranges<Point> {
+    let version = version.without_local();
+    let base = base(&version);
+    if version > base {
+        return Ranges::strictly_higher_than(Point::after_locals(version));
+    }
+    let end = if version.is_post() { base.clone() } else { base.clone().with_max(Some(0)) };
+    let later = Ranges::strictly_higher_than(Point::after_locals(end));
+    if version == base {
+        return later;
+    }
+    let after = if version.is_dev() || version.is_post() { version } else { version.with_max(Some(0)) };
+    let (after, until) = (Point::after_locals(after), Point::on(base));
+    later.union(&Ranges::from_range_bounds((Bound::Excluded(after), Bound::Included(until))))
+}
+
+/// Pre-releases of post-releases are told apart for this many of them.
+const MOST_POSTS: u64 = 64;
+
+/// `<V` excludes all pre-releases of V's release, unless `V` is a pre-release itself.
+fn less(version: Version) -> Ranges<Point> {
+    if version.any_prerelease() {
+        return Ranges::strictly_lower_than(Point::on(version));
+    }
+    let version = version.without_local();
+    let base = base(&version);
+    let first = |version: Version| Point::on(version.with_dev(Some(0)));
+    let below = Ranges::strictly_lower_than(first(base.clone()));
+    let Some(post) = version.post() else { return below };
+    let mut ranges = below;
+    let mut from = base.clone();
+    for next in 0..=post.min(MOST_POSTS) {
+        let next = base.clone().with_post(Some(next));
+        ranges = ranges.union(&Ranges::from_range_bounds(Point::on(from)..first(next.clone())));
+        from = next;
+    }
+    if post > MOST_POSTS {
+        ranges = ranges.union(&Ranges::from_range_bounds(Point::on(from)..first(version)));
+    }
+    ranges
 }
 
 /// All versions whose release begins with these numbers, in the epoch of `version`.

@@ -6,6 +6,8 @@ use std::fmt;
 use reana_model::requirement::Direct;
 use reana_model::{DistFile, ExtraName, Grade, MarkerTree, Origin, PackageName, Sha256, Target, Version};
 
+use crate::why::Holder;
+
 /// A solution for each target.
 #[derive(Clone, Debug, Default)]
 pub struct Resolution {
@@ -186,6 +188,20 @@ pub enum Note {
         by: PackageName,
         /// Its version.
         version: Version,
+    },
+    /// A version was taken that is years older than the newest one.
+    #[error("{name} {version} is {years} years older than {newest}; {by}")]
+    Aged {
+        /// The package.
+        name: PackageName,
+        /// Its version.
+        version: Version,
+        /// The newest final release.
+        newest: Version,
+        /// How many full years lie between their first files.
+        years: i64,
+        /// What holds the newest release back.
+        by: Holder,
     },
 }
 

@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use pubgrub::Ranges;
-use reana_model::PackageName;
+use reana_model::{ExtraName, PackageName};
 use rustc_hash::FxHashMap;
 
 use crate::node::{Demand, Node};
@@ -95,6 +95,11 @@ impl Search {
         all
     }
 
+    /// The package whose demand it is; `None` for the user's.
+    pub(crate) fn owner(&self, live: &Live) -> Option<&PackageName> {
+        self.decisions.get(live.by).and_then(|decision| decision.node.name())
+    }
+
     /// The versions of a node that its demands leave.
     pub(crate) fn scope(&self, node: &Node) -> Ranges<Point> {
         let all = self.incoming(node).iter();
@@ -110,6 +115,26 @@ impl Search {
         reasons
     }
 
+    /// How the manifests lead to a package, and all that is required of it, in words.
+    pub(crate) fn chain(&self, name: &PackageName) -> Vec<String> {
+        let say = |reason: &Reason| format!("{} requires {}", reason.by, reason.text);
+        let mut lines: Vec<String> = self.reasons(name).iter().map(say).collect();
+        let mut seen = vec![name.clone()];
+        let mut at = name.clone();
+        // Each step goes to an earlier decision, or to one not seen yet.
+        while let Some(owner) = self.incoming_all(&at).first().and_then(|live| self.owner(live).cloned()) {
+            if seen.contains(&owner) {
+                break;
+            }
+            let by = self.incoming_all(&owner).first().and_then(|live| self.reason(live));
+            lines.insert(0, by.as_ref().map(say).unwrap_or_default());
+            seen.push(owner.clone());
+            at = owner;
+        }
+        lines.retain(|line| !line.is_empty());
+        lines
+    }
+
     /// A demand in words: whose it is, and its text.
     pub(crate) fn reason(&self, live: &Live) -> Option<Reason> {
         let decision = self.decisions.get(live.by)?;
@@ -120,12 +145,24 @@ impl Search {
 /// A demand in words; `None` for a tie and for what a package says of itself.
 pub(crate) fn reason(by: &Node, at: &Point, demand: &Demand) -> Option<Reason> {
     let requirement = demand.requirement.as_ref()?;
-    let by = match by {
-        Node::Root => RequiredBy::Root(requirement.origin.clone()),
+    let (by, text) = match by {
+        Node::Root => (RequiredBy::Root(requirement.origin.clone()), requirement.text.clone()),
         Node::Package(name) | Node::Extras(name, _) if demand.node.name() == Some(name) => return None,
-        Node::Package(name) | Node::Extras(name, _) => {
-            RequiredBy::Package(name.clone(), at.version().clone())
-        }
+        Node::Package(name) | Node::Extras(name, _) => (
+            RequiredBy::Package(name.clone(), at.version().clone()),
+            with_extra(&requirement.text, by.extras()),
+        ),
     };
-    Some(Reason { by, text: requirement.text.clone() })
+    Some(Reason { by, text })
+}
+
+/// A package's requirement, with the extra that brings it in rather than its marker: ``c<2 (extra `x`)``.
+fn with_extra(text: &str, asked: &[ExtraName]) -> String {
+    let Some((head, marker)) = text.rsplit_once(';').filter(|(_, marker)| marker.contains("extra")) else {
+        return text.to_owned();
+    };
+    let named = |quote: char| move |extra: &&ExtraName| marker.contains(&format!("{quote}{extra}{quote}"));
+    let extra = asked.iter().find(named('"')).or_else(|| asked.iter().find(named('\'')));
+    let extra = extra.map(|extra| format!(" (extra `{extra}`)")).unwrap_or_default();
+    format!("{}{extra}", head.trim_end())
 }

@@ -23,9 +23,9 @@ pub(crate) struct Selection<'s, 'a> {
 
 /// Which versions are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct View {
-    prereleases: bool,
-    yanked: bool,
+pub(crate) struct View {
+    pub(crate) prereleases: bool,
+    pub(crate) yanked: bool,
 }
 
 impl Selection<'_, '_> {
@@ -74,7 +74,8 @@ impl Selection<'_, '_> {
         let live = search.incoming_all(name);
         let limits = self.world.limits(name);
         let any = |of: fn(&Kinds) -> bool| {
-            live.iter().any(|live| of(&live.demand.kinds)) || limits.iter().any(|limit| of(&limit.kinds))
+            live.iter().any(|live| of(&live.demand.kinds) && search.owner(live) != Some(name))
+                || limits.iter().any(|limit| of(&limit.kinds))
         };
         View {
             prereleases: self.world.policy().prereleases
@@ -82,11 +83,6 @@ impl Selection<'_, '_> {
                 || any(|kinds| kinds.consents),
             yanked: any(|kinds| kinds.pinned),
         }
-    }
-
-    /// Whether a requirement or constraint pins a package.
-    pub(crate) fn is_pinned(&self, name: &PackageName) -> bool {
-        self.view(name).yanked
     }
 
     fn preferred(&self, name: &PackageName, scope: &Ranges<Point>) -> Result<Option<Point>, Halt> {
@@ -104,11 +100,12 @@ impl Selection<'_, '_> {
     /// Nothing was found among what may be looked at. Pre-releases are taken where the requirements leave no
     /// final release; else it is remembered that something was hidden.
     fn hidden(&self, name: &PackageName, within: &Ranges<Point>, view: View) -> Result<Option<Point>, Halt> {
+        let hides_nothing = self.learned.borrow().hides_nothing;
         if !view.prereleases
             && let Some(found) = self.first(name, within, View { prereleases: true, ..view })?
         {
             let wanted = self.required(name);
-            if self.first(name, &wanted, view)?.is_none() {
+            if hides_nothing || self.first(name, &wanted, view)?.is_none() {
                 return Ok(Some(found));
             }
             self.learned.borrow_mut().hidden.insert(name.clone());
@@ -116,10 +113,20 @@ impl Selection<'_, '_> {
         if !view.yanked
             && let Some(found) = self.first(name, within, View { yanked: true, ..view })?
         {
-            if self.learned.borrow().admitted_yanked.contains(name) {
+            if hides_nothing || self.learned.borrow().admitted_yanked.contains(name) {
                 return Ok(Some(found));
             }
             self.learned.borrow_mut().hidden_yanked.insert(name.clone());
+        }
+        if view == View::NONE
+            && let Some(found) = self.first(name, within, View::ALL)?
+        {
+            let mut learned = self.learned.borrow_mut();
+            if hides_nothing {
+                return Ok(Some(found));
+            }
+            learned.hidden.insert(name.clone());
+            learned.hidden_yanked.insert(name.clone());
         }
         Ok(None)
     }
@@ -144,7 +151,12 @@ impl Selection<'_, '_> {
     }
 
     /// The first version within a range that can be chosen.
-    fn first(&self, name: &PackageName, range: &Ranges<Point>, view: View) -> Result<Option<Point>, Halt> {
+    pub(crate) fn first(
+        &self,
+        name: &PackageName,
+        range: &Ranges<Point>,
+        view: View,
+    ) -> Result<Option<Point>, Halt> {
         if range.is_empty() {
             return Ok(None);
         }
@@ -165,6 +177,31 @@ impl Selection<'_, '_> {
             }
         }
         Ok(None)
+    }
+
+    /// All versions within a range that could be chosen if nothing were hidden: final ones that are not
+    /// yanked first, newest first.
+    pub(crate) fn choices(&self, name: &PackageName, range: &Ranges<Point>) -> Result<Vec<Point>, Halt> {
+        let place = self.learned.borrow().places.get(name).cloned();
+        if let Some(place) = place {
+            let at = Point::on(self.world.direct(&place, name)?.version.clone());
+            return Ok(if range.contains(&at) { vec![at] } else { Vec::new() });
+        }
+        let candidates = self.world.candidates(name)?;
+        let mut plain = Vec::new();
+        let mut hidden = Vec::new();
+        for (position, at) in candidates.points().iter().enumerate().rev() {
+            if !range.contains(at) {
+                continue;
+            }
+            if self.is_choice(name, &candidates, position, at.version(), View::NONE)? {
+                plain.push(at.clone());
+            } else if self.is_choice(name, &candidates, position, at.version(), View::ALL)? {
+                hidden.push(at.clone());
+            }
+        }
+        plain.extend(hidden);
+        Ok(plain)
     }
 
     fn is_choice(
@@ -198,4 +235,5 @@ impl Selection<'_, '_> {
 
 impl View {
     const ALL: Self = Self { prereleases: true, yanked: true };
+    const NONE: Self = Self { prereleases: false, yanked: false };
 }

@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use pubgrub::{PubGrubError, SelectedDependencies, resolve};
 use reana_model::{PackageName, Version};
 
+use crate::admission::{Unadmitted, unadmitted};
+use crate::aged;
 use crate::catalog::Catalog;
 use crate::collect::collect;
 use crate::error::SolveError;
+use crate::exhaust::exhaust;
 use crate::explain;
 use crate::node::Node;
 use crate::provider::{Learned, Provider};
@@ -39,6 +42,7 @@ pub fn solve(catalog: &dyn Catalog, request: &Request) -> Result<Resolution, Sol
         let outcome = search(&world).map_err(|failure| shorten(catalog, request, *target, failure))?;
         let solved = collect(&outcome, &mut notes)?;
         notes.extend(world.notes.take());
+        aged::note(&world, &solved, &mut notes);
         for (name, chosen) in &solved.packages {
             let versions = earlier.entry(name.clone()).or_default();
             if !versions.contains(&chosen.version) {
@@ -72,7 +76,7 @@ pub(crate) fn search<'w, 'a>(world: &'w World<'a>) -> Result<Outcome<'w, 'a>, So
             Ok(selected) => {
                 let decided = needed(&provider, &selected).map_err(|halt| error(&provider, halt))?;
                 let taught = admit_consented(&provider, &decided)
-                    .and_then(|admitted| Ok(refuse_unpinned(&provider, &decided)? | admitted));
+                    .and_then(|admitted| Ok(refuse_unadmitted(&provider, &decided)? | admitted));
                 if !taught.map_err(|halt| error(&provider, halt))? {
                     return Ok(Outcome { provider, decided });
                 }
@@ -83,7 +87,8 @@ pub(crate) fn search<'w, 'a>(world: &'w World<'a>) -> Result<Outcome<'w, 'a>, So
             ) => {}
             Err(PubGrubError::NoSolution(tree)) => {
                 if !admit_seen(&provider) {
-                    return Err(explain::no_solution(&provider, &tree));
+                    let failure = explain::no_solution(&provider, &tree);
+                    return last_resort(provider).ok_or(failure);
                 }
             }
             Err(
@@ -93,6 +98,35 @@ pub(crate) fn search<'w, 'a>(world: &'w World<'a>) -> Result<Outcome<'w, 'a>, So
             ) => return Err(error(&provider, source)),
         }
         learned = provider.learned.into_inner();
+    }
+}
+
+/// After a failure that may come of what was hidden: a search that hides nothing, and, where what it finds
+/// isn't admitted, one that tries every choice. `None` where there is no solution, or none was found.
+fn last_resort<'w, 'a>(failed: Provider<'w, 'a>) -> Option<Outcome<'w, 'a>> {
+    let world = failed.world;
+    let mut learned = failed.learned.into_inner();
+    if learned.hidden.is_empty() && learned.hidden_yanked.is_empty() {
+        return None;
+    }
+    learned.hides_nothing = true;
+    loop {
+        let provider = Provider::new(world, learned);
+        match resolve(&provider, Node::Root, Provider::root_version()) {
+            Ok(selected) => {
+                let decided = needed(&provider, &selected).ok()?;
+                if unadmitted(&provider, &decided).ok()?.is_empty() {
+                    return Some(Outcome { provider, decided });
+                }
+                let decided = exhaust(&provider).ok()??;
+                return Some(Outcome { provider, decided });
+            }
+            Err(
+                PubGrubError::ErrorChoosingVersion { source: Halt::Restart, .. }
+                | PubGrubError::ErrorRetrievingDependencies { source: Halt::Restart, .. },
+            ) => learned = provider.learned.into_inner(),
+            Err(_) => return None,
+        }
     }
 }
 
@@ -140,24 +174,22 @@ fn admit_consented(provider: &Provider<'_, '_>, decided: &Decided) -> Result<boo
             continue;
         }
         if provider.newer_prerelease(name, decided)? {
-            admitted |= provider.learned.borrow_mut().admitted.insert(name.clone());
+            admitted |= provider.learned.borrow_mut().admit(name);
         }
     }
     Ok(admitted)
 }
 
-/// Refuses yanked versions that were admitted since something seen pins them, where nothing in this solution
-/// does. Whether any were.
-fn refuse_unpinned(provider: &Provider<'_, '_>, decided: &Decided) -> Result<bool, Halt> {
-    let admitted = provider.learned.borrow().admitted_yanked.clone();
-    let mut refused = false;
-    for name in admitted {
-        let Some(at) = decided.get(&(name.clone(), Vec::new())) else { continue };
-        if provider.is_unpinned_yanked(&name, at)? {
-            refused |= provider.learned.borrow_mut().refuse_yanked(&name);
-        }
-    }
-    Ok(refused)
+/// Refuses what was admitted since something seen asks for it, where nothing in this solution does. Whether
+/// anything was.
+fn refuse_unadmitted(provider: &Provider<'_, '_>, decided: &Decided) -> Result<bool, Halt> {
+    let unadmitted = unadmitted(provider, decided)?;
+    let mut learned = provider.learned.borrow_mut();
+    let refused = unadmitted.iter().map(|unadmitted| match unadmitted {
+        Unadmitted::Prerelease(name) => learned.refuse(name),
+        Unadmitted::Yanked(name) => learned.refuse_yanked(name),
+    });
+    Ok(refused.fold(false, |any, new| any | new))
 }
 
 /// After a failure: admits what was hidden from the search although some version seen asks for it.
@@ -168,7 +200,7 @@ fn admit_seen(provider: &Provider<'_, '_>) -> bool {
     for demand in seen {
         let Some(name) = demand.node.name() else { continue };
         if demand.kinds.consents && learned.hidden.contains(name) {
-            admitted |= learned.admitted.insert(name.clone());
+            admitted |= learned.admit(name);
         }
         if demand.kinds.pinned && learned.hidden_yanked.contains(name) {
             admitted |= learned.admit_yanked(name);
@@ -184,8 +216,8 @@ pub(crate) fn error(provider: &Provider<'_, '_>, halt: Halt) -> SolveError {
         Halt::Limit(decisions) => SolveError::Limit { decisions },
         Halt::Catalog { name, source } => SolveError::Catalog { name, source },
         Halt::Unreadable { name, version, file, reason } => {
-            let wanted_by = provider.search.borrow().reasons(&name);
-            SolveError::Unreadable { name, version, file, reason, wanted_by }
+            let lines = provider.search.borrow().chain(&name);
+            SolveError::Unreadable { name, version, file, reason, lines }
         }
     }
 }

@@ -10,51 +10,89 @@ use reana_model::{Metadata, PackageName, Target, Version, Yanked};
 use crate::node::{Demand, Node};
 use crate::provider::Provider;
 use crate::ranges::Point;
+use crate::request::ResolutionMode;
 use crate::resolution::{Chosen, Reason, RequiredBy, Resolution, Solved};
 use crate::search::reason;
 use crate::world::{Facts, Halt, World};
 use crate::{Catalog, Request, SolveError};
 
 impl fmt::Display for Why {
+    /// Several lines: what is chosen, who requires it, and what holds newer versions back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} ({})", self.name, self.version, self.target)?;
+        write!(f, "{} {}, for {}", self.name, self.version, targets_in_words(&self.targets))?;
+        f.write_str("\n  required by:")?;
         for reason in &self.wanted_by {
-            let verb =
-                if matches!(reason.by, RequiredBy::Constraint(_)) { "limits it to" } else { "requires" };
-            write!(f, "\n  {} {verb} {}", reason.by, reason.text)?;
+            let what = if matches!(reason.by, RequiredBy::Constraint(_)) { "only " } else { "" };
+            write!(f, "\n    {}: {what}{}", reason.by, reason.text)?;
         }
-        self.newer.iter().try_for_each(|held| write!(f, "\n  not {}: {}", held.version, held.by))
+        if self.newer.is_empty() {
+            return f.write_str("\n  it is the newest version");
+        }
+        f.write_str("\n  newer versions, and what holds them back:")?;
+        for run in self.newer.chunk_by(|a, b| a.by == b.by) {
+            match run {
+                [] => {}
+                [one] => write!(f, "\n    {}: {}", one.version, one.by)?,
+                [newest, .., oldest] => {
+                    write!(f, "\n    {} to {}: {}", oldest.version, newest.version, newest.by)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 impl fmt::Display for Holder {
+    /// In words that follow the version and a colon.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Requirements(reasons) => {
-                let all: Vec<String> =
-                    reasons.iter().map(|reason| format!("{} ({})", reason.text, reason.by)).collect();
-                f.write_str(&all.join(", "))
+                let verb = |reason: &Reason| match reason.by {
+                    RequiredBy::Constraint(_) => "allows only",
+                    RequiredBy::Root(_) | RequiredBy::Package(..) => "requires",
+                };
+                let each =
+                    reasons.iter().map(|reason| format!("{} {} {}", reason.by, verb(reason), reason.text));
+                f.write_str(&each.collect::<Vec<_>>().join("; "))
             }
             Self::NoUsableFile(lacks) => write!(f, "it {lacks}"),
             Self::Yanked(reason) if reason.is_empty() => f.write_str("it is yanked"),
             Self::Yanked(reason) => write!(f, "it is yanked: {reason}"),
-            Self::Prerelease => f.write_str("it is a pre-release"),
+            Self::Prerelease => f.write_str("it is a pre-release, which nothing asks for"),
             Self::Metadata(why) => f.write_str(why),
-            Self::Kept => f.write_str("the lock's pin was kept"),
-            Self::OwnRequirement(reason, has) => write!(f, "it requires {}, not {has}", reason.text),
-            Self::Others => f.write_str("other versions leave it no room"),
+            Self::Kept => f.write_str("the old lock's pin is kept"),
+            Self::OwnRequirement(reason, chosen) => {
+                write!(f, "{} requires {}, which excludes {chosen}", reason.by, reason.text)
+            }
+            Self::Lowest => f.write_str("the lowest version was asked for"),
+            Self::Others => f.write_str("what it needs in turn does not fit the rest"),
         }
     }
+}
+
+/// Targets in words: `Python 3.12 on linux/amd64, linux/arm64`.
+pub fn targets_in_words(targets: &[Target]) -> String {
+    let mut by_python: Vec<(String, Vec<String>)> = Vec::new();
+    for target in targets {
+        let (python, platform) = (target.python.short(), target.platform.to_string());
+        match by_python.iter_mut().find(|(known, _)| *known == python) {
+            Some((_, platforms)) => platforms.push(platform),
+            None => by_python.push((python, vec![platform])),
+        }
+    }
+    let each =
+        by_python.iter().map(|(python, platforms)| format!("Python {python} on {}", platforms.join(", ")));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// How many newer versions are looked at.
 pub const MOST_NEWER: usize = 10;
 
-/// Why one package was solved as it was, on one target.
+/// Why one package was solved as it was, on the targets that agree about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
-    /// The target.
-    pub target: Target,
+    /// The targets.
+    pub targets: Vec<Target>,
     /// The package.
     pub name: PackageName,
     /// The version chosen.
@@ -75,7 +113,7 @@ pub struct HeldBack {
 }
 
 /// What holds a version back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holder {
     /// Requirements exclude it.
     Requirements(Vec<Reason>),
@@ -91,6 +129,8 @@ pub enum Holder {
     Kept,
     /// One of its own requirements excludes what was chosen, `name version`.
     OwnRequirement(Reason, String),
+    /// The lowest version was asked for.
+    Lowest,
     /// Nothing by itself: the versions chosen before it left it no room.
     Others,
 }
@@ -104,13 +144,13 @@ pub fn explain_why(
     name: &PackageName,
 ) -> Result<Vec<Why>, SolveError> {
     let earlier = BTreeMap::new();
-    let mut all = Vec::new();
+    let mut all: Vec<Why> = Vec::new();
     for solved in &resolution.solved {
         let Some(chosen) = solved.packages.get(name) else { continue };
         let world = World::new(catalog, request, solved.target, &earlier);
         let newer = match chosen.direct {
             Some(_) => Ok(Vec::new()),
-            None => Explainer { world: &world, solved, name, chosen }.newer(),
+            None => Explainer { world: &world, solved, name, chosen, may_fetch: true }.newer(),
         };
         let newer = newer.map_err(|halt| match halt {
             Halt::Catalog { name, source } => SolveError::Catalog { name, source },
@@ -118,15 +158,28 @@ pub fn explain_why(
                 SolveError::Limit { decisions: world.decisions.get() }
             }
         })?;
-        all.push(Why {
-            target: solved.target,
-            name: name.clone(),
-            version: chosen.version.clone(),
-            wanted_by: chosen.wanted_by.clone(),
-            newer,
-        });
+        let (name, version, wanted_by) = (name.clone(), chosen.version.clone(), chosen.wanted_by.clone());
+        let why = Why { targets: vec![solved.target], name, version, wanted_by, newer };
+        let alike = |known: &&mut Why| Why { targets: why.targets.clone(), ..(**known).clone() } == why;
+        match all.iter_mut().find(alike) {
+            Some(known) => known.targets.push(solved.target),
+            None => all.push(why),
+        }
     }
     Ok(all)
+}
+
+/// What holds a package of a solution back from one newer version. Nothing is fetched for it: what a version
+/// requires is only held against the solution where that is known already.
+pub(crate) fn held_back(
+    world: &World<'_>,
+    solved: &Solved,
+    (name, chosen): (&PackageName, &Chosen),
+    newer: &Version,
+) -> Result<Holder, Halt> {
+    let explainer = Explainer { world, solved, name, chosen, may_fetch: false };
+    let demands = explainer.demands()?;
+    explainer.holder(&Point::on(newer.clone()), &demands)
 }
 
 struct Explainer<'w, 'a> {
@@ -134,6 +187,7 @@ struct Explainer<'w, 'a> {
     solved: &'w Solved,
     name: &'w PackageName,
     chosen: &'w Chosen,
+    may_fetch: bool,
 }
 
 impl Explainer<'_, '_> {
@@ -219,6 +273,10 @@ impl Explainer<'_, '_> {
 
     /// What the version itself requires, held against the solution.
     fn own(&self, at: &Point) -> Result<Holder, Halt> {
+        let kept = self.world.preferences(self.name).contains(&self.chosen.version);
+        if !self.may_fetch && !self.world.knows_facts(self.name, at.version()) {
+            return Ok(self.otherwise(kept));
+        }
         let metadata = match self.world.facts(self.name, at.version())?.as_ref() {
             Facts::Known { metadata, .. } => Arc::clone(metadata),
             Facts::Unavailable(why) => return Ok(Holder::Metadata(why.clone())),
@@ -237,8 +295,21 @@ impl Explainer<'_, '_> {
                 }
             }
         }
-        let kept = self.world.preferences(self.name).contains(&self.chosen.version);
-        Ok(if kept { Holder::Kept } else { Holder::Others })
+        Ok(self.otherwise(kept))
+    }
+
+    /// What holds a version back that everything else would let in.
+    fn otherwise(&self, kept: bool) -> Holder {
+        let is_lowest = match self.world.policy().resolution {
+            ResolutionMode::Highest => false,
+            ResolutionMode::Lowest => true,
+            ResolutionMode::LowestDirect => self.world.is_root(self.name),
+        };
+        match (kept, is_lowest) {
+            (true, _) => Holder::Kept,
+            (false, true) => Holder::Lowest,
+            (false, false) => Holder::Others,
+        }
     }
 }
 

@@ -250,6 +250,15 @@ impl<'a> World<'a> {
         Ok(candidates)
     }
 
+    /// Whether all files of a version that could be used were withdrawn.
+    pub(crate) fn is_yanked(&self, name: &PackageName, at: &Point) -> Result<bool, Halt> {
+        let candidates = self.candidates(name)?;
+        let usable = candidates
+            .position(at.version())
+            .and_then(|position| candidates.usable(position, name, &self.rules()));
+        Ok(usable.is_some_and(|usable| usable.yanked))
+    }
+
     /// What a URL or path holds.
     pub(crate) fn direct(&self, direct: &Direct, name: &PackageName) -> Result<Rc<DirectAnswer>, Halt> {
         if let Some(known) = self.direct.borrow().get(&direct.url) {
@@ -270,6 +279,11 @@ impl<'a> World<'a> {
         let facts = Rc::new(self.find_facts(name, version)?);
         self.facts.borrow_mut().insert(key, Rc::clone(&facts));
         Ok(facts)
+    }
+
+    /// Whether a version's requirements were looked up already.
+    pub(crate) fn knows_facts(&self, name: &PackageName, version: &Version) -> bool {
+        self.facts.borrow().contains_key(&(name.clone(), version.clone()))
     }
 
     fn find_facts(&self, name: &PackageName, version: &Version) -> Result<Facts, Halt> {

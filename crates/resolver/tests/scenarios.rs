@@ -208,5 +208,5 @@ fn every_scenario_comes_out_as_it_says() {
         }
     }
     assert!(failures.is_empty(), "{} differ:\n{}", failures.len(), failures.join("\n"));
-    assert!(paths.len() >= 60, "{} scenarios", paths.len());
+    assert!(paths.len() >= 150, "{} scenarios", paths.len());
 }

@@ -10,6 +10,7 @@ pub mod scenario;
 pub mod sdist;
 pub mod wheel;
 pub mod world;
+pub mod worst;
 
 pub use index_server::{IndexServer, Manner, Reply, Seen};
 pub use sandbox::{Output, Sandbox};

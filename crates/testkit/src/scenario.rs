@@ -99,6 +99,8 @@ pub struct Release {
     pub metadata_python: Option<String>,
     /// The reason it was yanked for; may be empty.
     pub yanked: Option<String>,
+    /// When its files were uploaded (RFC 3339).
+    pub uploaded: Option<String>,
     /// Why its metadata can't be read without a build.
     pub unreadable: Option<String>,
     /// Why its metadata are nonsense.
@@ -275,7 +277,7 @@ impl Release {
             size: None,
             requires_python,
             yanked: yanked.map_or(Yanked::No, Yanked::Yes),
-            uploaded: None,
+            uploaded: self.uploaded.as_ref().map(|time| time.parse().map_err(wrong)).transpose()?,
             core_metadata: reana_model::file::CoreMetadata::Absent,
         };
         let unreadable = file.unreadable.clone().or_else(|| self.unreadable.clone());

@@ -2,7 +2,7 @@
 
 use reana_lockfile::{Change, ChangeKind, Step};
 use reana_model::{Grade, Pin, Target};
-use reana_resolver::{Holder, Why};
+use reana_resolver::{Why, targets_in_words};
 use serde_json::json;
 
 use super::build_requirements::{self, BuildLock};
@@ -49,7 +49,11 @@ pub(crate) fn summary(prepared: &Prepared, locked: &Locked) -> String {
     let count = locked.pins.len();
     let pins = if count == 1 { "1 pin".to_owned() } else { format!("{count} pins") };
     let shown = if prepared.lock.is_none() { "stdout" } else { &prepared.lock_shown };
-    format!("{shown}: {pins} for {}; {}", targets(&prepared.request.targets), changed(prepared, locked))
+    format!(
+        "{shown}: {pins} for {}; {}",
+        targets_in_words(&prepared.request.targets),
+        changed(prepared, locked)
+    )
 }
 
 /// One line for a lock of build requirements.
@@ -87,21 +91,6 @@ fn build_json(build: &BuildLock) -> serde_json::Value {
     })
 }
 
-/// Targets in words: `Python 3.12 on linux/amd64, linux/arm64`.
-fn targets(targets: &[Target]) -> String {
-    let mut by_python: Vec<(String, Vec<String>)> = Vec::new();
-    for target in targets {
-        let (python, platform) = (target.python.short(), target.platform.to_string());
-        match by_python.iter_mut().find(|(known, _)| *known == python) {
-            Some((_, platforms)) => platforms.push(platform),
-            None => by_python.push((python, vec![platform])),
-        }
-    }
-    let each =
-        by_python.iter().map(|(python, platforms)| format!("Python {python} on {}", platforms.join(", ")));
-    each.collect::<Vec<_>>().join("; ")
-}
-
 fn changed(prepared: &Prepared, locked: &Locked) -> String {
     if prepared.old_text.is_none() {
         return "new".to_owned();
@@ -130,58 +119,10 @@ fn changed(prepared: &Prepared, locked: &Locked) -> String {
     if parts.is_empty() { "header or layout changed".to_owned() } else { parts.join(", ") }
 }
 
-/// Why packages stand where they stand, for people. Targets that agree are told together.
+/// Why packages stand where they stand, for people.
 pub(crate) fn explanations(prepared: &Prepared, locked: &Locked) -> String {
-    let mut told: Vec<(Why, Vec<Target>)> = Vec::new();
-    for why in &locked.why {
-        let same = |(known, _): &&mut (Why, Vec<Target>)| Why { target: why.target, ..known.clone() } == *why;
-        match told.iter_mut().find(same) {
-            Some((_, targets)) => targets.push(why.target),
-            None => told.push((why.clone(), vec![why.target])),
-        }
-    }
-    told.iter().map(|(why, targets)| explanation(prepared, why, targets)).collect()
-}
-
-fn explanation(prepared: &Prepared, why: &Why, on: &[Target]) -> String {
     let prefix = if prepared.name.is_empty() { String::new() } else { format!("{}: ", prepared.name) };
-    let mut lines = vec![format!("{prefix}{} {}, for {}", why.name, why.version, targets(on))];
-    lines.push("  required by:".to_owned());
-    lines.extend(why.wanted_by.iter().map(|reason| format!("    {}: {}", reason.by, reason.text)));
-    if why.newer.is_empty() {
-        lines.push("  it is the newest version".to_owned());
-    } else {
-        lines.push("  newer versions, and what holds them back:".to_owned());
-    }
-    for run in why.newer.chunk_by(|a, b| a.by == b.by) {
-        let versions = match run {
-            [one] => one.version.to_string(),
-            [newest, .., oldest] => format!("{} to {}", oldest.version, newest.version),
-            [] => continue,
-        };
-        lines.extend(run.first().map(|newer| format!("    {versions}: {}", holder(&newer.by))));
-    }
-    lines.join("\n") + "\n"
-}
-
-fn holder(holder: &Holder) -> String {
-    match holder {
-        Holder::Requirements(reasons) => {
-            let each: Vec<String> =
-                reasons.iter().map(|reason| format!("{} requires {}", reason.by, reason.text)).collect();
-            each.join("; ")
-        }
-        Holder::NoUsableFile(lacks) => format!("no usable file: {lacks}"),
-        Holder::Yanked(reason) if reason.is_empty() => "yanked".to_owned(),
-        Holder::Yanked(reason) => format!("yanked: {reason}"),
-        Holder::Prerelease => "a pre-release, which nothing asks for".to_owned(),
-        Holder::Metadata(reason) => reason.clone(),
-        Holder::Kept => "the old lock's pin is kept (`-P` moves it)".to_owned(),
-        Holder::OwnRequirement(reason, chosen) => {
-            format!("{} requires {}, which excludes {chosen}", reason.by, reason.text)
-        }
-        Holder::Others => "what was chosen before leaves it no room".to_owned(),
-    }
+    locked.why.iter().map(|why| format!("{prefix}{why}\n")).collect()
 }
 
 /// One lock as JSON.
@@ -203,7 +144,8 @@ pub(crate) fn json(prepared: &Prepared, locked: &Locked, stale: &[String]) -> se
             "targets": sdist.targets.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "build_requirements": locked.build.as_ref().map(build_json),
-        "explanations": locked.why.iter().map(why_json).collect::<Vec<_>>(),
+        "explanations": locked.why.iter()
+            .flat_map(|why| why.targets.iter().map(|target| why_json(why, target))).collect::<Vec<_>>(),
         "notes": locked.notes,
         "warnings": locked.warnings,
     })
@@ -274,16 +216,16 @@ pub(crate) fn grades(locked: &Locked) -> String {
     }
 }
 
-fn why_json(why: &Why) -> serde_json::Value {
+fn why_json(why: &Why, target: &Target) -> serde_json::Value {
     json!({
         "name": why.name.to_string(),
         "version": why.version.to_string(),
-        "target": why.target.to_string(),
+        "target": target.to_string(),
         "required_by": why.wanted_by.iter().map(|reason| json!({
             "by": reason.by.to_string(), "requirement": reason.text,
         })).collect::<Vec<_>>(),
         "newer": why.newer.iter().map(|newer| json!({
-            "version": newer.version.to_string(), "held_back_by": holder(&newer.by),
+            "version": newer.version.to_string(), "held_back_by": newer.by.to_string(),
         })).collect::<Vec<_>>(),
     })
 }

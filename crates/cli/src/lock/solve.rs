@@ -10,8 +10,7 @@ use super::build_requirements::{self, BuildLock, Sdist};
 use super::catalog::RunCatalog;
 use super::prepare::{self, Prepared};
 use super::{pins, pylock, status, trace};
-use crate::args::OutputFormat;
-use crate::args::Hashes;
+use crate::args::{Hashes, OutputFormat};
 use crate::error::Failure;
 
 /// A lock as it would be written, and what the run learned on the way.
@@ -26,12 +25,12 @@ pub(crate) struct Locked {
     pub(crate) merged: Vec<MergedPin>,
     /// Answers to `--explain`.
     pub(crate) why: Vec<Why>,
-    /// The solver's decisions, if they are asked for.
-    pub(crate) trace: String,
     /// The packages that an installer would build.
     pub(crate) sdists: Vec<Sdist>,
     /// What they need for that, if it is to be locked.
     pub(crate) build: Option<BuildLock>,
+    /// The solver's decisions, if they are asked for.
+    pub(crate) trace: String,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
     /// The same at length, for those who asked for more.
@@ -73,7 +72,8 @@ pub(crate) fn lock(
     let trace = trace::text(prepared, &resolution);
     let mut sdists = build_requirements::sdists(&resolution);
     sdists.retain(|sdist| !prepared.style.no_emit.contains(&sdist.name));
-    let build = prepared.build.as_ref().map(|file| build_requirements::lock(prepared, file, catalog, &sdists));
+    let build =
+        prepared.build.as_ref().map(|file| build_requirements::lock(prepared, file, catalog, &sdists));
     let build = build.transpose()?;
     match &build {
         Some(build) => notes.extend(build.notes.iter().cloned()),
@@ -88,30 +88,36 @@ pub(crate) fn lock(
     Ok(Locked { text, pins, changes, merged, why, notes, details, warnings, sdists, build, trace })
 }
 
-/// More passed-over versions than this are told by their number.
-const MOST_PASSED_OVER: usize = 3;
+/// More passed-over versions, or pins that are years behind, than this are told by their number.
+const MOST_ALIKE: usize = 3;
 
 /// Notes for everybody, and those that only few want to read one by one: an older Python is passed over by many.
 pub(crate) fn told(notes: &[Note]) -> (Vec<String>, Vec<String>) {
-    let (passed, others): (Vec<&Note>, Vec<&Note>) =
-        notes.iter().partition(|note| matches!(note, Note::NoUsableFile { .. }));
-    let mut told: Vec<String> = others.iter().map(ToString::to_string).collect();
-    let details: Vec<String> = passed.iter().map(ToString::to_string).collect();
-    if details.len() <= MOST_PASSED_OVER {
-        told.extend(details);
-        return (told, Vec::new());
-    }
+    let (mut told, mut details) = (Vec::new(), Vec::new());
+    let passed = notes.iter().filter(|note| matches!(note, Note::NoUsableFile { .. }));
+    let aged = notes.iter().filter(|note| matches!(note, Note::Aged { .. }));
+    let (passed, aged): (Vec<&Note>, Vec<&Note>) = (passed.collect(), aged.collect());
+    let others = notes.iter().filter(|note| !passed.contains(note) && !aged.contains(note));
+    told.extend(others.map(ToString::to_string));
     let mut by_target: BTreeMap<String, BTreeSet<&PackageName>> = BTreeMap::new();
-    for note in passed {
+    for note in &passed {
         if let Note::NoUsableFile { name, target, .. } = note {
             by_target.entry(target.to_string()).or_default().insert(name);
         }
     }
-    for (target, names) in by_target {
+    let counted = by_target.iter().map(|(target, names)| {
         let count = names.len();
-        told.push(format!(
-            "{count} packages have newer versions with no file for {target} (`-v` names them)"
-        ));
+        format!("{count} packages have newer versions with no file for {target} (`-v` names them)")
+    });
+    let behind = format!("{} packages are years behind their newest version (`-v` names them)", aged.len());
+    for (alike, counted) in [(passed, counted.collect()), (aged, vec![behind])] {
+        let each = alike.iter().map(ToString::to_string);
+        if alike.len() <= MOST_ALIKE {
+            told.extend(each);
+        } else {
+            told.extend::<Vec<String>>(counted);
+            details.extend(each);
+        }
     }
     (told, details)
 }
