@@ -90,13 +90,21 @@ fn foreign(reading: &Reading<'_>, pyproject: &PyProject, backend: &Text) -> Decl
     let files = vec![reading.shown("pyproject.toml").to_string()];
     let Some(project) = &pyproject.project else {
         let whole = || unknown(&backend.origin, format!("build-backend = \"{}\"", backend.value));
-        let pyproject::OwnTable { name, version } = pyproject.own_table.clone();
+        let pyproject::OwnTable { name, version, requires } = pyproject.own_table.clone();
+        let module = backend.value.split(['.', ':']).next().unwrap_or_default();
+        let is_its = matches!(module, "poetry" | "poetry_core" | "flit" | "flit_core");
+        let own = requires.filter(|_| is_its && pyproject.backend_path.is_none());
+        let own = own.unwrap_or_else(|| pyproject::OwnRequires {
+            python: Err(whole()),
+            requires: Err(whole()),
+            extras: Err(whole()),
+        });
         return Declared {
             name: name.map_or_else(|| Err(whole()), |name| Ok(Some(name))),
             version: version.map_or_else(|| Err(whole()), |version| Ok(Some(version))),
-            python_requires: Err(whole()),
-            install_requires: Err(whole()),
-            extras_require: Err(whole()),
+            python_requires: own.python,
+            install_requires: own.requires,
+            extras_require: own.extras,
             files,
             read: Vec::new(),
             consulted: Consulted::default(),

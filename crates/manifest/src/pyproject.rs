@@ -9,7 +9,7 @@ use reana_model::Origin;
 use toml_edit::{Document, Item, TableLike};
 
 use crate::reading::{Reading, line_at};
-use crate::{Problem, ProblemKind, Text};
+use crate::{Fact, Problem, ProblemKind, Text, flit, poetry};
 
 /// What pyproject.toml says, as far as it matters here.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +39,16 @@ pub(crate) struct PyProject {
 pub(crate) struct OwnTable {
     pub(crate) name: Option<Text>,
     pub(crate) version: Option<Text>,
+    /// What it requires, where that was understood.
+    pub(crate) requires: Option<OwnRequires>,
+}
+
+/// Requirements of poetry's or flit's own table.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnRequires {
+    pub(crate) python: Fact<Option<Text>>,
+    pub(crate) requires: Fact<Vec<Text>>,
+    pub(crate) extras: Fact<IndexMap<String, Vec<Text>>>,
 }
 
 /// The `[project]` table.
@@ -172,7 +182,10 @@ impl Reader<'_> {
     fn own_table(&self, tool: &dyn TableLike) -> Result<OwnTable, Problem> {
         if let Some(poetry) = self.table(tool, "poetry", "tool.poetry")? {
             let name = self.string(poetry, "name", "tool.poetry.name")?;
-            return Ok(OwnTable { name, version: self.string(poetry, "version", "tool.poetry.version")? });
+            let version = self.string(poetry, "version", "tool.poetry.version")?;
+            let place = |item: &Item| self.origin(item.span());
+            let poetry::Poetry { python, requires, extras } = poetry::read(poetry, &place);
+            return Ok(OwnTable { name, version, requires: Some(OwnRequires { python, requires, extras }) });
         }
         let Some(flit) = self.table(tool, "flit", "tool.flit")? else { return Ok(OwnTable::default()) };
         let Some(metadata) = self.table(flit, "metadata", "tool.flit.metadata")? else {
@@ -180,7 +193,16 @@ impl Reader<'_> {
         };
         let name = self.string(metadata, "dist-name", "tool.flit.metadata.dist-name")?;
         let module = self.string(metadata, "module", "tool.flit.metadata.module")?;
-        Ok(OwnTable { name: name.or(module), version: None })
+        let texts = |item: &Item| match item.as_str() {
+            Some(value) => Some(vec![Text { value: value.to_owned(), origin: self.origin(item.span()) }]),
+            None => self.strings(item, "tool.flit.metadata").ok(),
+        };
+        let requires = flit::read(metadata, &texts).map(|found| OwnRequires {
+            python: Ok(found.python),
+            requires: Ok(found.requires),
+            extras: Ok(found.extras),
+        });
+        Ok(OwnTable { name: name.or(module), version: None, requires })
     }
 
     fn setuptools(&self, table: &dyn TableLike, found: &mut PyProject) -> Result<(), Problem> {
