@@ -71,10 +71,10 @@ fn setup_py_that_is_no_python() {
         2,
         &[("setup.py", b"from setuptools import setup\nsetup(name='web',\n")],
         &expect![[r#"
-        error: setup.py:3: cannot evaluate ``: syntax error: unexpected EOF while parsing
+            error: setup.py:3: cannot evaluate the end of the file: syntax error: unexpected EOF while parsing
 
-        hint: a setup.py is read, never run: write what it computes as plain values, or declare the project in pyproject.toml
-    "#]],
+            hint: a setup.py is read, never run: write what it computes as plain values, or declare the project in pyproject.toml
+        "#]],
     );
     check(
         2,
@@ -186,10 +186,8 @@ fn malformed_manifests() {
         2,
         &[("setup.cfg", b"[metadata]\nname = web\n[options]\ninstall_requires = file: ../../etc/passwd\n")],
         &expect![[r#"
-        error: setup.cfg:4: cannot evaluate `file: ../../etc/passwd`: ../../etc/passwd: the path leads outside of the project
-
-        hint: a setup.py is read, never run: write what it computes as plain values, or declare the project in pyproject.toml
-    "#]],
+            error: setup.cfg:4: cannot evaluate `file: ../../etc/passwd`: ../../etc/passwd: the path leads outside of the project
+        "#]],
     );
 }
 
@@ -383,7 +381,6 @@ fn locks_that_are_none() {
     .assert_eq(&output.stderr);
     let output = place.compile(&["requirements.in", "-o", "absent/out.txt"]).expect_code(2);
     expect![[r#"
-        absent/out.txt: 3 pins for Python 3.12 on linux/amd64; new
         error: the locks could not be written: [ROOT]/absent: there is no such file or folder
 
         hint: nothing was changed
@@ -403,10 +400,9 @@ fn a_damaged_lock_is_made_anew() {
         note: requirements.txt:4: app is pinned already in line 2; that line is not kept
         note: requirements.txt:5: `>>>>>>> theirs` is left over from a merge: resolve the conflict first; that line is not kept
         note: requirements.txt:6: `???` is not a valid requirement (PEP 508): Expected package name starting with an alphanumeric character, found `?`; that line is not kept
-        note: app 1.0 could not be kept: what it requires can't be had beside the rest
-        requirements.txt: 3 pins for Python 3.12 on linux/amd64; 2 added, 1 moved, 1 removed
+        requirements.txt: 3 pins for Python 3.12 on linux/amd64; 2 added, 1 with other hashes
     "#]].assert_eq(&output.stderr);
-    assert_eq!(place.pins("requirements.txt"), ["app==2.0", "base==1.1", "lib==2.0"]);
+    assert_eq!(place.pins("requirements.txt"), ["app==1.0", "base==1.1", "lib==2.0"]);
 }
 
 #[test]

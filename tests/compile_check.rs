@@ -74,24 +74,24 @@ fn changed_manifest() {
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          base: required by others
-        --- stderr
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt is stale:
+              base: other packages require it now (its `via`)
+            --- stderr
+        "#]],
     );
     place.file("requirements.in", "lib\n");
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          app 2.0 is no longer required
-          lib: required by others
-        --- stderr
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt is stale:
+              app 2.0 is no longer required
+              lib: other packages require it now (its `via`)
+            --- stderr
+        "#]],
     );
 }
 
@@ -146,12 +146,12 @@ fn edited_by_hand() {
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          lib: required by others
-        --- stderr
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt is stale:
+              lib: other packages require it now (its `via`)
+            --- stderr
+        "#]],
     );
     place.file("requirements.txt", format!("{lock}\n# my own comment\n"));
     is_stale(
@@ -179,14 +179,14 @@ fn edited_by_hand() {
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          app: required by others
-          base 1.1 is new
-          lib 2.0 is new
-        --- stderr
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt is stale:
+              app: other packages require it now (its `via`)
+              base 1.1 is new
+              lib 2.0 is new
+            --- stderr
+        "#]],
     );
 }
 
@@ -198,26 +198,23 @@ fn conflict_markers() {
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          app 2.0 is no longer required
-          base 1.1 is no longer required
-          lib 2.0 is no longer required
-          requirements.txt:1: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first
-          requirements.txt:17: `=======` is left over from a merge: resolve the conflict first
-          requirements.txt:24: app is pinned already in line 8
-          requirements.txt:27: base is pinned already in line 11
-          requirements.txt:30: lib is pinned already in line 14
-          requirements.txt:33: `>>>>>>> main` is left over from a merge: resolve the conflict first
-        --- stderr
-        note: requirements.txt:1: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first; that line is not kept
-        note: requirements.txt:17: `=======` is left over from a merge: resolve the conflict first; that line is not kept
-        note: requirements.txt:24: app is pinned already in line 8; that line is not kept
-        note: requirements.txt:27: base is pinned already in line 11; that line is not kept
-        note: requirements.txt:30: lib is pinned already in line 14; that line is not kept
-        note: requirements.txt:33: `>>>>>>> main` is left over from a merge: resolve the conflict first; that line is not kept
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt is stale:
+              requirements.txt:1: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first
+              requirements.txt:17: `=======` is left over from a merge: resolve the conflict first
+              requirements.txt:24: app is pinned already in line 8
+              requirements.txt:27: base is pinned already in line 11
+              requirements.txt:30: lib is pinned already in line 14
+              requirements.txt:33: `>>>>>>> main` is left over from a merge: resolve the conflict first
+            --- stderr
+            note: requirements.txt:1: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first; that line is not kept
+            note: requirements.txt:17: `=======` is left over from a merge: resolve the conflict first; that line is not kept
+            note: requirements.txt:24: app is pinned already in line 8; that line is not kept
+            note: requirements.txt:27: base is pinned already in line 11; that line is not kept
+            note: requirements.txt:30: lib is pinned already in line 14; that line is not kept
+            note: requirements.txt:33: `>>>>>>> main` is left over from a merge: resolve the conflict first; that line is not kept
+        "#]],
     );
 }
 

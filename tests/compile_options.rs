@@ -365,7 +365,7 @@ fn quiet_and_verbose() {
     .assert_eq(&output.stderr);
     let output = place.compile(&["-qq", "--python-version", "x"]).expect_code(2);
     expect![[r#"
-        error: `x` is not a Python version (`3.12` or `3.12.4`)
+        error: --python-version: `x` is not a Python version (`3.12` or `3.12.4`)
     "#]]
     .assert_eq(&output.stderr);
 }

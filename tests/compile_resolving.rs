@@ -253,21 +253,21 @@ fn a_python_that_is_none() {
         "abc",
         2,
         expect![[r#"
-        exit 2
-        --- stdout
-        --- stderr
-        error: `abc` is not a Python version (`3.12` or `3.12.4`)
-    "#]],
+            exit 2
+            --- stdout
+            --- stderr
+            error: --python-version: `abc` is not a Python version (`3.12` or `3.12.4`)
+        "#]],
     );
     check(
         "4.0",
         2,
         expect![[r#"
-        exit 2
-        --- stdout
-        --- stderr
-        error: `4.0` is not a Python version (`3.12` or `3.12.4`)
-    "#]],
+            exit 2
+            --- stdout
+            --- stderr
+            error: --python-version: `4.0` is not a Python version (`3.12` or `3.12.4`)
+        "#]],
     );
     check(
         "2.7",
@@ -276,7 +276,7 @@ fn a_python_that_is_none() {
             exit 3
             --- stdout
             --- stderr
-            error: work: no allowed version of app has a file for Python 2.7 on linux/amd64: 2.0 has wheels for `py3` alone, and no sdist
+            error: work: no allowed version of app has a file for Python 2.7 on linux/amd64: 2.0 has wheels for Python 3 alone, and no sdist
               requirements.in:1 requires app
             No version of app has one at all.
 
@@ -287,11 +287,11 @@ fn a_python_that_is_none() {
         "3",
         2,
         expect![[r#"
-        exit 2
-        --- stdout
-        --- stderr
-        error: `3` is not a Python version (`3.12` or `3.12.4`)
-    "#]],
+            exit 2
+            --- stdout
+            --- stderr
+            error: --python-version: `3` is not a Python version (`3.12` or `3.12.4`)
+        "#]],
     );
 }
 

@@ -78,8 +78,8 @@ fn values_that_are_none() {
     check(
         &["--platform", "windows"],
         &expect![[r#"
-        error: `windows` is not a platform that can be locked for (`linux/amd64`, `linux/arm64`)
-    "#]],
+            error: --platform: `windows` is not a platform that can be locked for (`linux/amd64`, `linux/arm64`)
+        "#]],
     );
     check(
         &["--annotation-style", "lines"],

@@ -243,10 +243,12 @@ fn a_source_that_is_gone() {
     let place = ready(&pip_compile("pip-compile gone.in setup.py"));
     let output = place.compile(&[]);
     expect![[r#"
-        exit 0
+        exit 2
         --- stdout
         --- stderr
-        requirements.txt: 3 pins for Python 3.8 on linux/amd64; 2 added, 1 with other hashes
+        error: [ROOT]: there is no `gone.in` in it, which the old lock's header names as a source
+
+        hint: name the manifests that count: `reana-lock compile FILE... -o requirements.txt`, or `sources` in reana-lock.toml
     "#]]
     .assert_eq(&output.to_string());
 }

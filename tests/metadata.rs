@@ -278,11 +278,11 @@ fn refused() {
         &["--python-version", "x"],
         2,
         &expect![[r#"
-        exit 2
-        --- stdout
-        --- stderr
-        error: `x` is not a Python version (`3.12` or `3.12.4`)
-    "#]],
+            exit 2
+            --- stdout
+            --- stderr
+            error: --python-version: `x` is not a Python version (`3.12` or `3.12.4`)
+        "#]],
     );
     check(
         &[("setup.py", SETUP)],

@@ -159,7 +159,6 @@ fn a_lock_behind_a_link_that_leads_nowhere() {
         exit 2
         --- stdout
         --- stderr
-        requirements.txt: 3 pins for Python 3.12 on linux/amd64; new
         error: the locks could not be written: [ROOT]/requirements.txt: there is no such file or folder
 
         hint: nothing was changed

@@ -147,6 +147,10 @@ impl Failure {
         match error {
             FleetError::NothingToLock { seen, .. } if !seen.is_empty() => failure
                 .hint("name the folder itself to lock it, or list it under `components` in reana-lock.toml"),
+            FleetError::HeaderSourceAbsent { .. } => failure.hint(
+                "name the manifests that count: `reana-lock compile FILE... -o requirements.txt`, or `sources` in \
+                 reana-lock.toml",
+            ),
             FleetError::TwoFleets { .. } => failure.hint("run once for each"),
             FleetError::NoSuch { .. }
             | FleetError::NotAFile { .. }
@@ -187,7 +191,9 @@ impl Failure {
         let lines: Vec<String> =
             problems.iter().filter(|problem| !problem.is_note()).map(ToString::to_string).collect();
         let failure = Self::input(lines.join("\n"));
-        let is_unknown = problems.iter().any(|problem| matches!(problem.kind, ProblemKind::Unknown(_)));
+        let is_unknown = problems.iter().any(|problem| {
+            matches!(problem.kind, ProblemKind::Unknown(_)) && problem.origin.file.ends_with(".py")
+        });
         if is_unknown {
             return failure.hint(
                 "a setup.py is read, never run: write what it computes as plain values, or declare the project in \

@@ -191,6 +191,14 @@ pub(crate) enum FleetError {
         /// The manifest, as it is named.
         source_file: String,
     },
+    /// A manifest that the old lock's header names is not there, and others of it are.
+    #[error("{}: there is no `{source_file}` in it, which the old lock's header names as a source", folder.display())]
+    HeaderSourceAbsent {
+        /// The component's folder.
+        folder: PathBuf,
+        /// The manifest, as it is named.
+        source_file: String,
+    },
     /// `reana-lock.toml` is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -101,6 +101,23 @@ impl Places {
         self.indexes.last().filter(|_| self.has_main).map(|place| place.url.as_str())
     }
 
+    /// Indexes and links whose answers anybody on the way could alter: plain HTTP, and not on this machine.
+    pub(crate) fn unprotected(&self) -> Vec<String> {
+        let places =
+            self.indexes.iter().chain(&self.find_links).chain(self.bindings.iter().map(|(_, place)| place));
+        let is_unprotected = |url: &url::Url| {
+            let is_here = match url.host() {
+                Some(url::Host::Domain(name)) => name == "localhost",
+                Some(url::Host::Ipv4(address)) => address.is_loopback(),
+                Some(url::Host::Ipv6(address)) => address.is_loopback(),
+                None => true,
+            };
+            url.scheme() == "http" && !is_here
+        };
+        let urls = places.filter_map(|place| url::Url::parse(&place.url).ok()).filter(is_unprotected);
+        urls.map(|url| reana_lockfile::without_credentials(url.as_str())).collect()
+    }
+
     /// The index that all packages come from, where there is one alone and it has an address.
     pub(crate) fn only_index(&self) -> Option<String> {
         match &self.indexes[..] {
@@ -144,11 +161,7 @@ impl Places {
         settings.indexes = self.indexes.iter().map(source).collect();
         settings.bindings = self.bindings.iter().map(|(name, place)| (name.clone(), source(place))).collect();
         settings.find_links = self.find_links.iter().map(|place| place.url.clone()).collect();
-        settings.cache =
-            match args.cache_dir.clone().map(|dir| env.cwd.join(dir)).or_else(|| env.cache_folder()) {
-                Some(folder) if !args.no_cache => CacheMode::Folder(folder),
-                _ => CacheMode::Memory,
-            };
+        settings.cache = cache(args, env);
         settings.offline = args.offline;
         settings.refresh = args.refresh;
         settings.exclude_newer = exclude_newer(args, config)?;
@@ -195,6 +208,17 @@ impl Places {
             ..EmittedOptions::default()
         }
     }
+}
+
+/// Where answers are kept. A folder that the user named must be usable; the usual one need not be (a container
+/// without a home), and then this run remembers nothing.
+fn cache(args: &IndexArgs, env: &Env) -> CacheMode {
+    if args.no_cache {
+        return CacheMode::Memory;
+    }
+    let named = args.cache_dir.as_ref().or(env.cache_dir.as_ref()).map(|folder| env.cwd.join(folder));
+    let usual = || env.cache_folder().filter(|folder| disk::make_folder(folder).is_ok());
+    named.or_else(usual).map_or(CacheMode::Memory, CacheMode::Folder)
 }
 
 /// The moment after which uploads are not seen.

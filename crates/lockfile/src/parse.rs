@@ -328,15 +328,17 @@ fn read_via(text: &str) -> Option<Via> {
 
 /// Two pins of one package must be told apart by their markers.
 fn find_doubles(lock: &mut Lock) {
-    let mut seen: BTreeMap<&PackageName, Vec<&LockedPin>> = BTreeMap::new();
-    let mut found = Vec::new();
-    for pin in &lock.pins {
-        let earlier = seen.entry(&pin.name).or_default();
-        if let Some(first) = earlier.iter().take(8).find(|other| !other.marker.is_disjoint(&pin.marker)) {
-            let kind = LockProblemKind::Twice { name: pin.name.clone(), first: first.line };
-            found.push(LockProblem { origin: Origin::new(Arc::clone(&lock.file), pin.line), kind });
+    let mut seen: BTreeMap<PackageName, Vec<(MarkerTree, u32)>> = BTreeMap::new();
+    let (file, problems) = (&lock.file, &mut lock.problems);
+    lock.pins.retain(|pin| {
+        let earlier = seen.entry(pin.name.clone()).or_default();
+        let first = earlier.iter().take(8).find(|(marker, _)| !marker.is_disjoint(&pin.marker));
+        if let Some((_, first)) = first {
+            let kind = LockProblemKind::Twice { name: pin.name.clone(), first: *first };
+            problems.push(LockProblem { origin: Origin::new(Arc::clone(file), pin.line), kind });
+            return false;
         }
-        earlier.push(pin);
-    }
-    lock.problems.append(&mut found);
+        earlier.push((pin.marker.clone(), pin.line));
+        true
+    });
 }

@@ -10,8 +10,8 @@ use reana_model::PackageName;
 use reana_resolver::Catalog as _;
 
 use crate::args::{CompileArgs, Format};
-use crate::doors::disk;
 use crate::credentials;
+use crate::doors::disk;
 use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::exit::Exit;
@@ -109,6 +109,11 @@ pub(crate) fn jobs(
         } else {
             prepared.places.pip_notes().iter().for_each(|note| ui.note(note));
             ui.detail(&prepared.places.describe());
+            for url in prepared.places.unprotected() {
+                ui.warn(&format!(
+                    "{url} is asked without TLS: whoever is on the way can alter files and hashes alike"
+                ));
+            }
             let mut settings = prepared.places.client(&args.index, &plan.config, env)?;
             let notes = credentials::fill(&mut settings, args.index.keyring_provider, env);
             notes.iter().for_each(|note| ui.note(note));
@@ -238,24 +243,21 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
     if output.check {
         return Ok(check(output.format, locked, &stale, ui));
     }
-    for (prepared, made) in locked {
-        if output.dry_run && output.format == Format::Text {
-            let old = prepared.old_text.as_deref().unwrap_or_default();
-            ui.data(&reana_lockfile::unified(old, &made.text, &prepared.lock_shown, &prepared.lock_shown));
+    if output.dry_run {
+        if output.format == Format::Text {
+            locked.iter().for_each(|(prepared, made)| show_changes(prepared, made, ui));
         }
+    } else {
+        write(plan, locked, ui)?;
+    }
+    for (prepared, made) in locked {
         ui.say(&report::summary(prepared, made));
         if let Some(build) = &made.build {
-            if output.dry_run && output.format == Format::Text {
-                let (old, shown) = (build.file.old_text.as_deref().unwrap_or_default(), &build.file.shown);
-                ui.data(&reana_lockfile::unified(old, &build.text, shown, shown));
-            }
             ui.say(&report::build_summary(made, build));
         }
     }
     if output.dry_run {
         ui.say("Dry run: nothing is written.");
-    } else {
-        write(plan, locked, ui)?;
     }
     Ok(Exit::Done)
 }
@@ -274,6 +276,17 @@ fn write_trace(
         return Ok(());
     }
     disk::write(&env.cwd.join(file), text.as_bytes()).map_err(|error| Failure::from_disk(&error))
+}
+
+/// What would be written, as a difference.
+fn show_changes(prepared: &Prepared, made: &Locked, ui: &Ui) {
+    let show = |old: Option<&str>, new: &str, shown: &str| {
+        ui.data(&reana_lockfile::unified(old.unwrap_or_default(), new, shown, shown));
+    };
+    show(prepared.old_text.as_deref(), &made.text, &prepared.lock_shown);
+    if let Some(build) = &made.build {
+        show(build.file.old_text.as_deref(), &build.text, &build.file.shown);
+    }
 }
 
 /// A question was asked, so nothing is written. A package that no lock has is an answer of its own kind.

@@ -47,9 +47,9 @@ pub(crate) fn run(args: &MetadataArgs, ui: &Ui, env: &Env) -> Result<Exit, Failu
 
 fn target(args: &MetadataArgs, folder: &Path, shown: &str) -> Result<Target, Failure> {
     let option = args.python_version.as_deref().map(str::parse::<PythonVersion>).transpose();
-    let option = option.map_err(|error| Failure::input(error.to_string()))?;
+    let option = option.map_err(|error| Failure::input(format!("--python-version: {error}")))?;
     let platform = args.platform.as_deref().map(str::parse::<Platform>).transpose();
-    let platform = platform.map_err(|error| Failure::input(error.to_string()))?;
+    let platform = platform.map_err(|error| Failure::input(format!("--platform: {error}")))?;
     let choice = python_target::choose(folder, shown, &Known { option, ..Known::default() });
     Ok(Target { python: choice.python, platform: platform.unwrap_or(DEFAULT_PLATFORM) })
 }

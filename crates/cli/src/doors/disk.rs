@@ -159,6 +159,11 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, DiskError> {
     Ok(names)
 }
 
+/// Makes a folder and those above it.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), DiskError> {
+    fs::create_dir_all(folder).map_err(|error| DiskError::of(folder, "write", error))
+}
+
 /// Writes a file whole or not at all: beside, and renamed. The mode of what was there is kept, a link is
 /// followed, and what is no regular file (`/dev/stdout`, a pipe) is written to as it stands.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {

@@ -8,7 +8,8 @@ use super::FleetError;
 use crate::doors::disk::{self, Entry, Project};
 
 /// The manifests, relative to the component's folder: those that `reana-lock.toml` names; else those of the
-/// old lock's header that are still there; else [`default_sources`], which may be none.
+/// old lock's header; else, also where none of the header's is there any more, [`default_sources`], which may be none.
+/// A header of which one manifest is left and another one gone is an error: what that one asked for would be lost.
 pub(crate) fn sources(folder: &Path, named: &[String], header: &[String]) -> Result<Vec<String>, FleetError> {
     let project = Project::open(folder)?;
     if let Some(absent) = named.iter().find(|source| !project.exists(source)) {
@@ -17,8 +18,15 @@ pub(crate) fn sources(folder: &Path, named: &[String], header: &[String]) -> Res
     if !named.is_empty() {
         return Ok(named.to_vec());
     }
-    let there: Vec<String> = header.iter().filter(|source| project.exists(source)).cloned().collect();
-    if there.is_empty() { default_sources(folder) } else { Ok(there) }
+    let (there, gone): (Vec<String>, Vec<String>) =
+        header.iter().cloned().partition(|source| project.exists(source));
+    match (there.is_empty(), gone.into_iter().next()) {
+        (true, _) => default_sources(folder),
+        (false, None) => Ok(there),
+        (false, Some(gone)) => {
+            Err(FleetError::HeaderSourceAbsent { folder: folder.to_owned(), source_file: gone })
+        }
+    }
 }
 
 /// The manifests of a folder where nothing names them: `requirements.in`, and the project in the first of

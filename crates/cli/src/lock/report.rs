@@ -27,7 +27,7 @@ pub(crate) fn change(change: &Change) -> String {
         ChangeKind::HashesOnly { added, removed } => {
             format!("{name}: {} added and {} no longer offered", files(*added), files(*removed))
         }
-        ChangeKind::Annotation => format!("{name}: required by others"),
+        ChangeKind::Annotation => format!("{name}: other packages require it now (its `via`)"),
     }
 }
 

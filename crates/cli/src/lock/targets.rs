@@ -26,11 +26,13 @@ pub(crate) fn choose(
 ) -> Result<Choice, Failure> {
     let typed = &context.args.resolve;
     let pythons = typed.python_version.iter().map(|text| text.parse::<PythonVersion>());
-    let pythons: Vec<PythonVersion> =
-        pythons.collect::<Result<_, _>>().map_err(|error| Failure::input(error.to_string()))?;
+    let pythons: Vec<PythonVersion> = pythons
+        .collect::<Result<_, _>>()
+        .map_err(|error| Failure::input(format!("--python-version: {error}")))?;
     let platforms = typed.platform.iter().map(|text| text.parse::<Platform>());
-    let platforms: Vec<Platform> =
-        platforms.collect::<Result<_, _>>().map_err(|error| Failure::input(error.to_string()))?;
+    let platforms: Vec<Platform> = platforms
+        .collect::<Result<_, _>>()
+        .map_err(|error| Failure::input(format!("--platform: {error}")))?;
     let settings = &context.unit.settings;
     if pythons.is_empty() && !settings.targets.is_empty() {
         let targets = settings
