@@ -177,6 +177,10 @@ fn check_marker_bounds(marker: &str) -> Result<(), &'static str> {
     let words = |wanted: &str| {
         marker.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| *word == wanted).count()
     };
+    // The parser counts characters where it cuts bytes; markers are ASCII (PEP 508).
+    if !marker.is_ascii() {
+        return Err("its marker is not ASCII");
+    }
     if marker.len() > MOST_BYTES
         || marker.matches('(').count() > MOST_NESTED
         || words("and") + words("or") >= MOST_TERMS
@@ -289,6 +293,11 @@ mod tests {
             "foo[a-]",
             "`foo[a-]` is not a valid requirement (PEP 508): a name must end with a letter or a digit",
         );
+        check(
+            "foo; os_name == 'a'é",
+            "`foo; os_name == 'a'é` is not a valid requirement (PEP 508): its marker is not ASCII",
+        );
+        assert!(parse_marker("os_name == 'a' or'é'").is_err());
         let nested = format!("foo; {}os_name == 'a'{}", "(".repeat(5000), ")".repeat(5000));
         assert!(Requirement::parse(&nested, Origin::whole("x")).is_err());
         assert!(parse_marker(&nested["foo; ".len()..]).is_err());
