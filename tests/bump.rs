@@ -294,6 +294,32 @@ fn default_branches_are_not_committed_to() {
 }
 
 #[test]
+fn a_branch_that_can_not_be_moved_takes_all_back() {
+    let fleet = checkouts();
+    let before = fleet.snapshot();
+    // Another git holds the last repository's branch.
+    fleet.file("reana-workflow-engine-serial/.git/refs/heads/work.lock", "");
+    let output = fleet.run(&["bump", "--commit"]).expect_code(2);
+    assert!(output.stderr.contains("nothing was changed: branches and files are as they were"), "{output}");
+    assert_eq!(fleet.snapshot(), before);
+    for name in NAMES {
+        assert_eq!(fleet.git(name, &["status", "--porcelain"]), "", "{name}");
+    }
+    fleet.place.no_leftovers();
+}
+
+#[test]
+fn what_others_were_about_to_change_is_not_committed() {
+    let fleet = checkouts();
+    let text = fleet.read("reana-db/setup.py");
+    fleet.file("reana-db/setup.py", &format!("{text}# mine\n"));
+    let before = fleet.snapshot();
+    let output = fleet.run(&["bump", "--commit", "--allow-dirty"]).expect_code(2);
+    assert!(output.stderr.contains("`--commit` would commit them as well"), "{output}");
+    assert_eq!(fleet.snapshot(), before);
+}
+
+#[test]
 fn a_run_that_was_killed_between_two_repositories_is_finished() {
     let fleet = checkouts();
     let db = fleet.read("reana-db/setup.py");

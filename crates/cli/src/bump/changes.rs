@@ -135,6 +135,17 @@ fn relock(changed: &mut Changed<'_>, job: &mut Job, raises: &[Raise]) -> Result<
             is_manifest: false,
         });
     }
+    if let Some(build) = &locked.build
+        && build.file.old_text.as_deref() != Some(build.text.as_str())
+    {
+        changed.files.push(ChangedFile {
+            path: build.file.path.clone(),
+            shown: build.file.shown.clone(),
+            before: build.file.old_text.clone(),
+            after: build.text.clone(),
+            is_manifest: false,
+        });
+    }
     changed.lock = Some(locked);
     Ok(())
 }
