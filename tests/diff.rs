@@ -49,6 +49,12 @@ fn two_files() {
         --- stderr
     "#]],
     );
+}
+
+#[test]
+fn exit_code_and_json() {
+    let place = place(&World::new());
+    place.file("old.txt", OLD).file("new.txt", NEW);
     check(
         &place,
         &["old.txt", "old.txt", "--exit-code"],

@@ -110,6 +110,13 @@ fn a_group_is_locked_with_the_project() {
         Dry run: nothing is written.
     "#]],
     );
+}
+
+#[test]
+fn why_tells_the_lines_of_groups() {
+    let place = place(&world());
+    place.file("pyproject.toml", PROJECT);
+    let _ = place.compile(&["--group", "test"]).expect_code(0);
     let why = place.run(&["why", "base"]).expect_code(0);
     expect![[r#"
         exit 0

@@ -345,6 +345,12 @@ fn what_cannot_be() {
         error: a pylock always has hashes: take `--no-generate-hashes` away
     "#]],
     );
+}
+
+#[test]
+fn an_old_one_that_is_none() {
+    let place = place(&small_world());
+    place.file("requirements.in", "app\n");
     place.file("pylock.toml", "lock-version = '1.0'\n[[packages]]\nname = 'base'\nversion = 'x'\n<<<<\n");
     check(
         &place,

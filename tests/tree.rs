@@ -49,6 +49,11 @@ fn from_the_manifests() {
         --- stderr
     "#]],
     );
+}
+
+#[test]
+fn as_json() {
+    let place = ready();
     check(
         &place,
         &["--format", "json", "--depth=1"],
