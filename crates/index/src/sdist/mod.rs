@@ -120,7 +120,9 @@ impl Sdist<'_> {
         }
         match &self.backend {
             Backend::None => Err(Refusal::Invalid("it has neither setup.py nor pyproject.toml".to_owned())),
-            Backend::Foreign { name, writes_metadata, .. } => self.told_by_backend(name, *writes_metadata),
+            Backend::Foreign { name, writes_metadata, .. } => self
+                .told_by_backend(name, *writes_metadata)
+                .or_else(|refusal| self.told_by_table(target, refusal)),
             Backend::Setuptools { .. } => self.evaluated(target),
         }
     }
@@ -169,6 +171,19 @@ impl Sdist<'_> {
             return Err(unreadable());
         }
         Ok(self.known(requires, python_of(fields), Grade::EggInfo))
+    }
+
+    /// poetry's and flit's own tables in pyproject.toml, where PKG-INFO says nothing.
+    fn told_by_table(&self, target: &Target, refusal: Refusal) -> Result<SdistAnswer, Refusal> {
+        match evaluate::read_pyproject(&self.project, self.file_name, target) {
+            Evaluated::Known { requires, requires_python, .. } => {
+                let metadata = self.metadata(requires, requires_python, Grade::Pyproject);
+                // Not static: these notations are translated, which may be done better one day.
+                let (consulted_python, consulted_platform) = (false, false);
+                Ok(SdistAnswer::Known { metadata, consulted_python, consulted_platform, is_static: false })
+            }
+            Evaluated::PlugIn(_) | Evaluated::Failed(_) => Err(refusal),
+        }
     }
 
     /// What the egg-info says: that of setuptools, or the requirements in PKG-INFO where it wrote them there.

@@ -98,6 +98,30 @@ fn backends_that_write_pkg_info() {
 }
 
 #[test]
+fn tables_of_backends() {
+    let poetry = "[build-system]\nrequires = ['poetry-core']\nbuild-backend = 'poetry.core.masonry.api'\n[tool.poetry]\nname = 'foo'\n[tool.poetry.dependencies]\npython = '^3.8'\nbar = '^1.2'\n";
+    check(
+        &[("PKG-INFO", "?"), ("pyproject.toml", poetry)],
+        &expect![[r#"
+        Pyproject
+        python >=3.8, <4.0
+        bar>=1.2,<2.0 (a-1.0.tar.gz/pyproject.toml:8)"#]],
+    );
+    let flit = "[build-system]\nrequires = ['flit']\nbuild-backend = 'flit.buildapi'\n[tool.flit.metadata]\nmodule = 'foo'\nrequires = ['bar>=1']\n";
+    check(
+        &[("PKG-INFO", "?"), ("pyproject.toml", flit)],
+        &expect![[r#"
+        Pyproject
+        bar>=1 (a-1.0.tar.gz/pyproject.toml:6)"#]],
+    );
+    let union = poetry.replace("'^1.2'", "'^1 || ^3'");
+    check(
+        &[("PKG-INFO", "?"), ("pyproject.toml", &union)],
+        &expect!["unreadable: its build backend `poetry.core.masonry.api` tells only when it builds"],
+    );
+}
+
+#[test]
 fn not_of_this_package() {
     check(
         &[("PKG-INFO", "Metadata-Version: 2.2\nName: b\nVersion: 1.0\n")],
