@@ -190,6 +190,21 @@ fn every_rule_in_every_manifest() {
 }
 
 #[test]
+fn dependency_groups_are_raised_too() {
+    let place =
+        crate::harness::place(&reana_testkit::World::new().with("dep", "1.0", &[]).with("dep", "2.0", &[]));
+    let index = place.path("index/simple").to_string_lossy().into_owned();
+    let text =
+        "[project]\nname = 'one'\nversion = '1'\n[dependency-groups]\ndev = [\"dep>=1.0\"] # dep>=1.0\n";
+    place.file("fleet/one/pyproject.toml", text).file("fleet/two/requirements.in", "dep\n");
+    place.file("fleet/two/requirements.txt", "dep==1.0\n");
+    let _ = place.run_in("fleet", &["bump", "dep", "--index-url", &index]).expect_code(0);
+    assert_eq!(place.read("fleet/one/pyproject.toml"), text.replace("[\"dep>=1.0", "[\"dep>=2.0"));
+    assert_eq!(place.read("fleet/two/requirements.in"), "dep>=2.0\n");
+    assert_eq!(place.pins("fleet/two/requirements.txt"), ["dep==2.0"]);
+}
+
+#[test]
 fn a_bound_built_by_code_leaves_everything_untouched() {
     let fleet = checkouts();
     fleet.file(

@@ -30,7 +30,7 @@ pub struct Repository {
 pub struct Requires {
     /// The requirement, with its place.
     pub requirement: Requirement,
-    /// The extra that it belongs to, if to one.
+    /// The extra, or the dependency group (PEP 735), that it belongs to, if to one.
     pub extra: Option<ExtraName>,
 }
 

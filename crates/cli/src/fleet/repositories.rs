@@ -13,6 +13,7 @@ use crate::doors::disk::Project;
 pub(crate) fn graph(census: &Census) -> (Fleet, Vec<String>) {
     let mut notes = Vec::new();
     let read = census.members.iter().map(|member| repository(census, member, &mut notes)).collect();
+    notes.dedup();
     (Fleet::new(read), notes)
 }
 
@@ -32,6 +33,7 @@ fn repository(census: &Census, member: &Member, notes: &mut Vec<String>) -> Repo
             Err(problem) => notes.push(problem.to_string()),
         }
     }
+    add_groups(&mut repository, &project, member, notes);
     for source in sources(census, member, &project) {
         add_listed(&mut repository, &project, member, &source);
     }
@@ -86,6 +88,24 @@ fn add(repository: &mut Repository, extra: Option<&ExtraName>, list: &[Text]) {
         list.iter().filter_map(|text| Requirement::parse_mended(&text.value, text.origin.clone()).ok());
     let requires = parsed.map(|requirement| Requires { requirement, extra: extra.cloned() });
     repository.requires.extend(requires);
+}
+
+/// Dependency groups (PEP 735): they ask for packages as extras do.
+fn add_groups(repository: &mut Repository, project: &Project, member: &Member, notes: &mut Vec<String>) {
+    let Ok(bytes) = project.read("pyproject.toml") else { return };
+    let text = String::from_utf8_lossy(&bytes);
+    let groups = match reana_manifest::read_groups(&text, &member.path_shown("pyproject.toml")) {
+        Ok(groups) => groups,
+        Err(problem) => return notes.push(problem.to_string()),
+    };
+    for name in groups.names() {
+        match groups.requirements(name) {
+            Ok(found) => repository.requires.extend(
+                found.into_iter().map(|requirement| Requires { requirement, extra: name.parse().ok() }),
+            ),
+            Err(problems) => notes.extend(problems.iter().map(ToString::to_string)),
+        }
+    }
 }
 
 fn add_listed(repository: &mut Repository, project: &Project, member: &Member, source: &str) {
