@@ -61,7 +61,11 @@ impl Lacks {
                         words.insert("PyPy".to_owned());
                     }
                     None => {
-                        words.insert(format!("`{tag}`"));
+                        words.insert(match tag.as_str() {
+                            "py2" => "Python 2".to_owned(),
+                            "py3" => "Python 3".to_owned(),
+                            other => format!("`{other}`"),
+                        });
                     }
                 }
             }

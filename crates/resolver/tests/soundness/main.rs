@@ -42,7 +42,7 @@ fn outcome(catalog: &MemoryCatalog, request: &Request) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn final_releases(world in world(FINALS, 0.0)) {
