@@ -47,7 +47,7 @@ fn poetry() {
          [tool.poetry]\nname = 'web'\nversion = '1.0'\n[tool.poetry.dependencies]\npython = '>=3.8 || <3'\nx = '^1 || ^3'\n",
         &expect![[r#"
             Some(Some("web"))
-            pyproject.toml:8: cannot evaluate `python = >=3.8 || <3`: poetry's notation has no counterpart among version specifiers here
+            pyproject.toml:8: cannot evaluate `python = ">=3.8 || <3"`: poetry's notation has no counterpart among version specifiers here
             pyproject.toml:9: cannot evaluate `x = ^1 || ^3`: poetry's notation has no counterpart among version specifiers here
         "#]],
     );

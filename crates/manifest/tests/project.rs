@@ -119,9 +119,8 @@ fn what_a_plug_in_or_another_backend_decides_is_unknown() {
         &expect![[r#"
             name me @ pyproject.toml:4
             version 1 @ pyproject.toml:5
-            python unknown pyproject.toml:2: cannot evaluate `build-backend = "poetry.core.masonry.api"`: the build backend `poetry.core.masonry.api` decides it (plug-in)
-            unknown pyproject.toml:2: cannot evaluate `build-backend = "poetry.core.masonry.api"`: the build backend `poetry.core.masonry.api` decides it
-            extras unknown pyproject.toml:2: cannot evaluate `build-backend = "poetry.core.masonry.api"`: the build backend `poetry.core.masonry.api` decides it
+            python -
+            pyproject.toml:7: a>=1,<2
             files ["pyproject.toml"] read ["pyproject.toml"]
         "#]],
     );

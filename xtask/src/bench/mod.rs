@@ -6,10 +6,10 @@
 
 mod inputs;
 mod measure;
+mod peers;
 mod recorder;
 mod report;
 mod server;
-mod tools;
 mod worlds;
 
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::project::{default_index, root};
 use inputs::Inputs;
 use measure::{Call, Environment, Took, measure};
+use peers::{Tool, Tools};
 use recorder::Recorder;
 use report::{Case, Cell, Report, Scope};
 use server::{Server, Traffic};
-use tools::{Tool, Tools};
 
 /// How often a run may be done again because something had to be recorded.
 const MOST_RECORDINGS: usize = 12;

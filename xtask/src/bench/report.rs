@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::measure::{Took, median};
+use super::peers::Tool;
 use super::server::Traffic;
-use super::tools::Tool;
 use crate::job::Pins;
 
 /// What is locked.

@@ -7,7 +7,7 @@ use reana_model::Sha256;
 use serde_json::json;
 
 use super::measure::{Call, Environment, Took, measure, median};
-use super::tools::Tools;
+use super::peers::Tools;
 
 /// A world: packages with versions and what each requires, what is asked for, and whether there is a solution.
 struct World {

@@ -1,14 +1,12 @@
 //! Expressions, and what they are assigned to.
 
-use std::rc::Rc;
-
 use ruff_python_ast::{
     BoolOp, Comprehension, Expr, ExprCall, ExprFString, FStringPart, InterpolatedStringElement, Number,
     Operator, UnaryOp,
 };
 use ruff_text_size::{Ranged as _, TextRange};
 
-use super::function::{Args, Body};
+use super::function::Args;
 use super::heap::{Dict, Entry, Object, Scope};
 use super::interp::{Interp, Run, Stop};
 use super::value::{Key, Str, Value, Why};
@@ -21,7 +19,6 @@ impl Interp<'_> {
         value
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each kind of expression")]
     fn eval_node(&mut self, expression: &Expr) -> Run<Value> {
         let range = expression.range();
         Ok(match expression {
@@ -32,21 +29,7 @@ impl Interp<'_> {
             | Expr::BooleanLiteral(_)
             | Expr::NoneLiteral(_)
             | Expr::EllipsisLiteral(_) => return self.eval_literal(expression),
-            Expr::List(node) => {
-                let items = self.eval_items(&node.elts)?;
-                match items {
-                    Ok(items) => self.new_list(items),
-                    Err(why) => Value::Unknown(why),
-                }
-            }
-            Expr::Tuple(node) => match self.eval_items(&node.elts)? {
-                Ok(items) => Value::tuple(items),
-                Err(why) => Value::Unknown(why),
-            },
-            Expr::Set(node) => match self.eval_items(&node.elts)? {
-                Ok(items) => self.new_set(&items, range)?,
-                Err(why) => Value::Unknown(why),
-            },
+            Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) => return self.eval_display(expression),
             Expr::Dict(_) | Expr::DictComp(_) | Expr::ListComp(_) | Expr::SetComp(_) | Expr::Generator(_) => {
                 return self.eval_collection(expression);
             }
@@ -59,15 +42,7 @@ impl Interp<'_> {
                 let key = self.eval(&node.slice)?;
                 return self.subscript(&value, &key, range);
             }
-            Expr::Slice(node) => {
-                let mut parts = [Value::None, Value::None, Value::None];
-                for (part, bound) in parts.iter_mut().zip([&node.lower, &node.upper, &node.step]) {
-                    if let Some(bound) = bound {
-                        *part = self.eval(bound)?;
-                    }
-                }
-                Value::Slice(Rc::new(parts))
-            }
+            Expr::Slice(node) => return self.eval_slice(node),
             Expr::Call(node) => return self.eval_call(node),
             Expr::BinOp(node) => {
                 let left = self.eval(&node.left)?;
@@ -77,22 +52,8 @@ impl Interp<'_> {
             Expr::UnaryOp(node) => return self.eval_unary(node.op, &node.operand, range),
             Expr::BoolOp(node) => return self.eval_bool(node.op, &node.values),
             Expr::Compare(node) => return self.eval_compare(node),
-            Expr::If(node) => {
-                let test = self.eval(&node.test)?;
-                return self.either(
-                    &test,
-                    node.test.range(),
-                    |this| this.eval(&node.body),
-                    |this| this.eval(&node.orelse),
-                );
-            }
-            Expr::Lambda(node) => {
-                let empty = ruff_python_ast::Parameters::default();
-                let parameters = node.parameters.as_deref().unwrap_or(&empty);
-                self.spend(node.range.len().to_usize() / 16, range)?;
-                let body = Body::Expression((*node.body).clone());
-                return self.function("<lambda>", parameters, body, false);
-            }
+            Expr::If(node) => return self.eval_conditional(node),
+            Expr::Lambda(node) => return self.eval_lambda(node),
             Expr::FString(node) => return self.eval_fstring(node),
             Expr::Named(node) => {
                 let value = self.eval(&node.value)?;
@@ -141,7 +102,7 @@ impl Interp<'_> {
     }
 
     /// The items of a display, stars spread; why they are not known, if not.
-    fn eval_items(&mut self, elements: &[Expr]) -> Run<Result<Vec<Value>, Why>> {
+    pub(super) fn eval_items(&mut self, elements: &[Expr]) -> Run<Result<Vec<Value>, Why>> {
         let mut items = Vec::new();
         let mut unknown = None;
         for element in elements {

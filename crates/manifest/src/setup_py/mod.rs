@@ -11,6 +11,7 @@
 mod builtins;
 mod call;
 mod containers;
+mod display;
 mod door;
 mod exceptions;
 mod expr;

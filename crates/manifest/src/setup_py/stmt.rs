@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ruff_python_ast::{Expr, Stmt, StmtClassDef, StmtFunctionDef, StmtIf, StmtRaise};
+use ruff_python_ast::{Expr, Stmt, StmtAssert, StmtClassDef, StmtFunctionDef, StmtIf, StmtRaise};
 use ruff_text_size::{Ranged as _, TextRange};
 
 use super::function::{Args, Body, Function, has_yield};
@@ -39,7 +39,6 @@ impl Interp<'_> {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each kind of statement")]
     fn statement(&mut self, statement: &Stmt, exits: &mut Exits) -> Run<bool> {
         let range = statement.range();
         match statement {
@@ -66,37 +65,12 @@ impl Interp<'_> {
             Stmt::With(node) => return self.run_with(node, &node.items, exits),
             Stmt::FunctionDef(node) => self.define_function(node)?,
             Stmt::ClassDef(node) => self.define_class(node)?,
-            Stmt::Return(node) => {
-                let value = match &node.value {
-                    Some(value) => self.eval(value)?,
-                    None => Value::None,
-                };
-                let heap = std::mem::take(&mut self.heap);
-                self.merge_returned(exits, heap, value, range)?;
-                return Ok(false);
-            }
-            Stmt::Break(_) => {
-                let heap = std::mem::take(&mut self.heap);
-                self.merge(&mut exits.broken, heap, range)?;
-                return Ok(false);
-            }
-            Stmt::Continue(_) => {
-                let heap = std::mem::take(&mut self.heap);
-                self.merge(&mut exits.continued, heap, range)?;
+            Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) => {
+                self.leave_by(statement, exits)?;
                 return Ok(false);
             }
             Stmt::Raise(node) => return Err(self.run_raise(node)?),
-            Stmt::Assert(node) => {
-                let test = self.eval(&node.test)?;
-                match self.truth(&test, node.test.range())? {
-                    Some(true) => {}
-                    Some(false) => return Err(self.raise("AssertionError", "", range)),
-                    None => {
-                        let why = self.doubt_of(&test, node.test.range());
-                        self.may_raise(&why, range)?;
-                    }
-                }
-            }
+            Stmt::Assert(node) => self.run_assert(node)?,
             Stmt::Import(node) => {
                 for alias in &node.names {
                     self.import_module(alias, range)?;
@@ -125,6 +99,36 @@ impl Interp<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// `return`, `break`, `continue`: what follows in this block is not run.
+    fn leave_by(&mut self, statement: &Stmt, exits: &mut Exits) -> Run<()> {
+        let range = statement.range();
+        let value = match statement {
+            Stmt::Return(node) => match &node.value {
+                Some(value) => self.eval(value)?,
+                None => Value::None,
+            },
+            _ => Value::None,
+        };
+        let heap = std::mem::take(&mut self.heap);
+        match statement {
+            Stmt::Break(_) => self.merge(&mut exits.broken, heap, range),
+            Stmt::Continue(_) => self.merge(&mut exits.continued, heap, range),
+            _ => self.merge_returned(exits, heap, value, range),
+        }
+    }
+
+    fn run_assert(&mut self, node: &StmtAssert) -> Run<()> {
+        let test = self.eval(&node.test)?;
+        match self.truth(&test, node.test.range())? {
+            Some(true) => Ok(()),
+            Some(false) => Err(self.raise("AssertionError", "", node.range())),
+            None => {
+                let why = self.doubt_of(&test, node.test.range());
+                self.may_raise(&why, node.range())
+            }
+        }
     }
 
     /// Follows the branch of a condition that is known, or both of one that is not, and joins them.

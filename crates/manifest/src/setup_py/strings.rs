@@ -39,7 +39,6 @@ fn is_space(char: char) -> bool {
 }
 
 impl Interp<'_> {
-    #[expect(clippy::too_many_lines, reason = "one arm for each method")]
     pub(super) fn text_method(
         &mut self,
         text: &Str,
@@ -88,20 +87,7 @@ impl Interp<'_> {
                 self.spend_items(lines.len(), range)?;
                 self.new_list(lines.into_iter().map(Value::Str).collect())
             }
-            ("replace", 2..) => {
-                let (Some(old), Some(new)) = (part(0, "old"), part(1, "new")) else { return Ok(None) };
-                let count = match args.get(2, "count") {
-                    None => usize::MAX,
-                    Some(Value::Int(count)) => usize::try_from(*count).unwrap_or(usize::MAX),
-                    _ => return Ok(None),
-                };
-                let matches = text.text.matches(&*old).count().min(count);
-                let length = text.text.len().saturating_add(matches.saturating_mul(new.len()));
-                self.spend_text(length, range)?;
-                let replaced = text.text.replacen(&*old, &new, count);
-                let advances = text.advances && !old.contains('\n') && !new.contains('\n');
-                Value::Str(Str { advances, ..text.with(replaced) })
-            }
+            ("replace", 2..) => return self.replace(text, args, range),
             ("join", 1) => return self.join_texts(text, args, range),
             ("startswith" | "endswith", 1) => {
                 let affixes = match args.positional.first() {
@@ -130,9 +116,44 @@ impl Interp<'_> {
                     left.unwrap_or(text)
                 }))
             }
-            ("partition" | "rpartition", 1) => {
-                let Some(by) = part(0, "").filter(|by| !by.is_empty()) else { return Ok(None) };
-                let found = if name == "partition" { text.text.find(&*by) } else { text.text.rfind(&*by) };
+            ("partition" | "rpartition" | "find" | "rfind" | "index" | "rindex" | "count", 1) => {
+                return self.search_method(text, name, args, range);
+            }
+            ("format", _) => return Ok(self.format(text, args, range)?.map(Value::Str)),
+            ("encode", _) => Value::Bytes(text.clone()),
+            // Texts stand for bytes here where a file was opened as binary.
+            ("decode", _) => Value::Str(text.clone()),
+            _ => return Ok(self.case_method(text, name, given)),
+        };
+        Ok(Some(value))
+    }
+
+    fn replace(&mut self, text: &Str, args: &Args, range: TextRange) -> Run<Option<Value>> {
+        let (Some(Value::Str(old)), Some(Value::Str(new))) = (args.get(0, "old"), args.get(1, "new")) else {
+            return Ok(None);
+        };
+        let (old, new) = (old.text.clone(), new.text.clone());
+        let count = match args.get(2, "count") {
+            None => usize::MAX,
+            Some(Value::Int(count)) => usize::try_from(*count).unwrap_or(usize::MAX),
+            _ => return Ok(None),
+        };
+        let matches = text.text.matches(&*old).count().min(count);
+        let length = text.text.len().saturating_add(matches.saturating_mul(new.len()));
+        self.spend_text(length, range)?;
+        let replaced = text.text.replacen(&*old, &new, count);
+        let advances = text.advances && !old.contains('\n') && !new.contains('\n');
+        Ok(Some(Value::Str(Str { advances, ..text.with(replaced) })))
+    }
+
+    /// Methods that look for another text in this one.
+    fn search_method(&self, text: &Str, name: &str, args: &Args, range: TextRange) -> Run<Option<Value>> {
+        let Some(Value::Str(what)) = args.get(0, "") else { return Ok(None) };
+        let what = what.text.clone();
+        let value = match name {
+            "partition" | "rpartition" => {
+                let Some(by) = Some(&what).filter(|by| !by.is_empty()) else { return Ok(None) };
+                let found = if name == "partition" { text.text.find(&**by) } else { text.text.rfind(&**by) };
                 let length = text.text.len();
                 let cuts = match found {
                     Some(at) => [(0, at), (at, at + by.len()), (at + by.len(), length)],
@@ -141,8 +162,7 @@ impl Interp<'_> {
                 };
                 Value::tuple(text.parts(cuts).into_iter().map(Value::Str).collect())
             }
-            ("find" | "rfind" | "index" | "rindex", 1) if text.text.is_ascii() => {
-                let Some(what) = part(0, "") else { return Ok(None) };
+            "find" | "rfind" | "index" | "rindex" if text.text.is_ascii() => {
                 let found =
                     if name.starts_with('r') { text.text.rfind(&*what) } else { text.text.find(&*what) };
                 match found {
@@ -151,15 +171,11 @@ impl Interp<'_> {
                     None => return Err(self.raise("ValueError", "substring not found", range)),
                 }
             }
-            ("count", 1) => {
-                let Some(what) = part(0, "").filter(|what| !what.is_empty()) else { return Ok(None) };
-                Value::Int(i64::try_from(text.text.matches(&*what).count()).unwrap_or(i64::MAX))
+            "count" => {
+                let Some(what) = Some(&what).filter(|what| !what.is_empty()) else { return Ok(None) };
+                Value::Int(i64::try_from(text.text.matches(&**what).count()).unwrap_or(i64::MAX))
             }
-            ("format", _) => return Ok(self.format(text, args, range)?.map(Value::Str)),
-            ("encode", _) => Value::Bytes(text.clone()),
-            // Texts stand for bytes here where a file was opened as binary.
-            ("decode", _) => Value::Str(text.clone()),
-            _ => return Ok(self.case_method(text, name, given)),
+            _ => return Ok(None),
         };
         Ok(Some(value))
     }
