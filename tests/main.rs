@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `bad_input` | manifests, locks and settings that can't be used |
 //! | `bad_index` | indexes that don't answer, or answer nonsense |
-//! | `bump`, `fleet` | what is about all repositories of a fleet; `checkouts` makes them |
 //! | `build_requirements` | `--build-requirements` |
+//! | `bump`, `fleet` | what is about all repositories of a fleet; `checkouts` makes them |
 //! | `builds` | `--allow-build` |
 //! | `compile_basic` | what a plain run writes and says, for each kind of manifest |
 //! | `compile_check` | `--check` |
@@ -26,7 +26,6 @@
 //! | `odd_worlds` | odd places, files and streams |
 //! | `pip_config` | pip's configuration as defaults |
 //! | `pylock` | locks in the form of PEP 751 |
-//! | `pip_config` | pip's configuration as defaults |
 //! | `why`, `tree`, `diff` | what locks tell without the index |
 //!
 //! `harness` makes the sandbox and its index.
@@ -47,8 +46,8 @@ mod compile_usage;
 mod credentials;
 mod determinism;
 mod diff;
-mod fleet;
 mod faults;
+mod fleet;
 mod fuzz_corpora;
 mod generate;
 mod groups;
@@ -59,6 +58,5 @@ mod metadata;
 mod odd_worlds;
 mod pip_config;
 mod pylock;
-mod pip_config;
 mod tree;
 mod why;

@@ -218,14 +218,14 @@ pub(crate) struct OutputArgs {
     /// Write the lock here (`-` is stdout)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output_file: Option<String>,
-    /// Which kind of lock to write; by default as its name says, else requirements.txt
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub(crate) output_format: Option<OutputFormat>,
     /// Lock what the lock's sdists need to be built into this file too, for pip's --build-constraint
     ///
     /// A bare name stands beside the lock, so that each lock of a fleet has its own.
     #[arg(long, value_name = "FILE")]
     pub(crate) build_requirements: Option<String>,
+    /// Which kind of lock to write; by default as its name says, else requirements.txt
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub(crate) output_format: Option<OutputFormat>,
     /// Show what would change, and write nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,

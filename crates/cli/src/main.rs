@@ -48,8 +48,8 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
     let outcome = match command {
         Command::Compile(args) => commands::compile::run(&args, ui, env),
         Command::Metadata(args) => commands::metadata::run(&args, ui, env),
-        Command::Why(args) => commands::why::run(&args, ui, env),
         Command::Diff(args) => commands::diff::run(&args, ui, env),
+        Command::Why(args) => commands::why::run(&args, ui, env),
         Command::Tree(args) => commands::tree::run(&args, ui, env),
         Command::Fleet(args) => commands::fleet::run(&args, ui, env),
         Command::Bump(args) => commands::bump::run(&args, ui, env),
