@@ -50,12 +50,14 @@ fn check(files: &[(&str, &str)], args: &[&str], code: i32, expected: &Expect) {
     expected.assert_eq(&output.to_string());
 }
 
+/// A project in REANA's shape.
+const WEB: [(&str, &str); 3] =
+    [("setup.py", SETUP), ("README.md", "# Web"), ("web/version.py", "__version__ = \"1.2.3\"\n")];
+
 #[test]
 fn of_a_setup_py() {
-    let files =
-        [("setup.py", SETUP), ("README.md", "# Web"), ("web/version.py", "__version__ = \"1.2.3\"\n")];
     check(
-        &files,
+        &WEB,
         &[],
         0,
         &expect![[r#"
@@ -83,8 +85,12 @@ fn of_a_setup_py() {
         --- stderr
     "#]],
     );
+}
+
+#[test]
+fn of_a_setup_py_for_scripts() {
     check(
-        &files,
+        &WEB,
         &["setup.py", "--format", "json"],
         0,
         &expect![[r#"

@@ -2,6 +2,7 @@
 //!
 //! Each change that the command makes on the disk goes wrong once, by a library that is preloaded into it
 //! (`disk_faults.c`); nothing in the command knows of it.
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so loudly")]
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt as _;
@@ -332,7 +333,7 @@ fn runs_at_the_same_time() {
         let place = fleet();
         place.file("fleet/older.txt", OLDER);
         let start = |number: usize| {
-            let args: &[&str] = if number % 2 == 0 { &["-U"] } else { &["-U", "-c", "older.txt"] };
+            let args: &[&str] = if number.is_multiple_of(2) { &["-U"] } else { &["-U", "-c", "older.txt"] };
             let mut command = compile(&place, args);
             command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
             command.spawn().expect("a run")
