@@ -5,9 +5,14 @@
 //! format's version is part of the path, so that an older program's entries are never misread.
 #![expect(clippy::disallowed_methods, reason = "a door: the cache folder is read and written here alone")]
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +27,12 @@ use crate::settings::CacheMode;
 
 /// Raised whenever an entry's layout or meaning changes.
 const FORMAT: &str = "v1";
+
+/// How much of a large entry is kept in memory; of the rest, what is asked for is read from the disk.
+const START: usize = 32 << 10;
+
+/// The most entries that are held open; those beyond are read whole.
+const MOST_OPEN: usize = 400;
 
 /// The tag that tells backup programs to pass a cache by.
 const CACHE_TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n";
@@ -56,12 +67,14 @@ pub(crate) struct Cache {
     root: Option<PathBuf>,
     /// Without a folder: what was learnt from sdists, for the targets that come after the first.
     memory: Mutex<HashMap<String, Vec<u8>>>,
+    /// How many entries were opened to be read by and by.
+    opened: AtomicUsize,
 }
 
 impl Cache {
     pub(crate) fn new(mode: &CacheMode) -> Result<Self, Error> {
         let CacheMode::Folder(folder) = mode else {
-            return Ok(Self { root: None, memory: Mutex::default() });
+            return Ok(Self { root: None, memory: Mutex::default(), opened: AtomicUsize::new(0) });
         };
         let root = folder.join(FORMAT);
         std::fs::create_dir_all(&root).map_err(|error| Error::Setup {
@@ -72,7 +85,7 @@ impl Cache {
         if !tag.exists() {
             let _ = std::fs::write(tag, CACHE_TAG);
         }
-        Ok(Self { root: Some(root), memory: Mutex::default() })
+        Ok(Self { root: Some(root), memory: Mutex::default(), opened: AtomicUsize::new(0) })
     }
 
     /// The payload of an entry; none where it is absent or damaged.
@@ -92,14 +105,14 @@ impl Cache {
     /// Writes an entry from its parts. A failure costs time later, nothing else.
     pub(crate) fn write(&self, bucket: Bucket, key: &str, parts: &[&[u8]]) {
         if let Some(path) = self.path(bucket, key) {
-            let _ = write_whole(&path, parts);
+            let _kept = write_whole(&path, parts);
         } else if matches!(bucket, Bucket::Sdists) {
             self.memory.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), parts.concat());
         }
     }
 
     fn path(&self, bucket: Bucket, key: &str) -> Option<PathBuf> {
-        let (shelf, rest) = key.split_at_checked(2)?;
+        let (shelf, rest) = key.split_at_checked(1)?;
         Some(self.root.as_ref()?.join(bucket.folder()).join(shelf).join(rest))
     }
 
@@ -113,18 +126,120 @@ impl Cache {
         Some((freshness, bytes))
     }
 
-    /// Writes such an entry.
-    pub(crate) fn write_dated(&self, bucket: Bucket, key: &str, freshness: &Freshness, body: &[u8]) {
-        if self.root.is_none() || !freshness.may_be_kept {
-            return;
+    /// Such an entry, to be read by and by. All of it is checked.
+    pub(crate) fn open_dated(&self, bucket: Bucket, key: &str) -> Option<(Freshness, Body)> {
+        let mut file = File::open(self.path(bucket, key)?).ok()?;
+        let size = usize::try_from(file.metadata().ok()?.len()).ok()?;
+        let may_open = size > START && self.opened.fetch_add(1, Ordering::Relaxed) < MOST_OPEN;
+        let kept = if may_open { START } else { size };
+        let mut start = Vec::with_capacity(kept);
+        (&mut file).take(u64::try_from(kept).ok()?).read_to_end(&mut start).ok()?;
+        let (sum, payload) = start.split_first_chunk::<4>()?;
+        let (sum, mut found) = (u32::from_le_bytes(*sum), flate2::Crc::new());
+        found.update(payload);
+        if may_open {
+            sum_rest(&mut file, &mut found)?;
         }
-        let Ok(head) = rkyv::to_bytes::<rancor::Error>(freshness) else { return };
-        let Ok(length) = u32::try_from(head.len()) else { return };
-        self.write(bucket, key, &[&length.to_le_bytes(), &head, body]);
+        if sum != found.sum() {
+            return None;
+        }
+        let length = usize::try_from(u32::from_le_bytes(*start.get(4..)?.first_chunk::<4>()?)).ok()?;
+        let freshness = Freshness::from_bytes(start.get(8..)?.get(..length)?)?;
+        Some((freshness, Body { start, at: 8 + length, size, file: may_open.then_some(file) }))
+    }
+
+    /// Writes such an entry, and gives it back to be read by and by.
+    pub(crate) fn write_dated(
+        &self,
+        bucket: Bucket,
+        key: &str,
+        freshness: &Freshness,
+        body: Vec<u8>,
+    ) -> Body {
+        match self.try_write_dated(bucket, key, freshness, &body) {
+            Some((file, head))
+                if body.len() > START && self.opened.fetch_add(1, Ordering::Relaxed) < MOST_OPEN =>
+            {
+                let (at, size) = (head.len(), head.len() + body.len());
+                let mut start = head;
+                start.extend_from_slice(body.get(..START).unwrap_or_default());
+                Body { start, at, size, file: Some(file) }
+            }
+            _ => Body::from(body),
+        }
+    }
+
+    /// The file that was written, and what stands before the body in it.
+    fn try_write_dated(
+        &self,
+        bucket: Bucket,
+        key: &str,
+        freshness: &Freshness,
+        body: &[u8],
+    ) -> Option<(File, Vec<u8>)> {
+        let path = self.path(bucket, key).filter(|_| freshness.may_be_kept)?;
+        let head = rkyv::to_bytes::<rancor::Error>(freshness).ok()?;
+        let length = u32::try_from(head.len()).ok()?.to_le_bytes();
+        let parts: [&[u8]; 3] = [&length, &head, body];
+        let file = write_whole(&path, &parts).ok()?;
+        Some((file, [&checksum(&parts).to_le_bytes(), &length, &head[..]].concat()))
     }
 }
 
-fn write_whole(path: &Path, parts: &[&[u8]]) -> std::io::Result<()> {
+/// What an entry says, of which a large part may still be on the disk. The file is held open: another process may
+/// have put a newer one in its place.
+#[derive(Debug)]
+pub(crate) struct Body {
+    start: Vec<u8>,
+    /// Where the body begins in `start` and in the file.
+    at: usize,
+    /// Of the file.
+    size: usize,
+    file: Option<File>,
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(start: Vec<u8>) -> Self {
+        let size = start.len();
+        Self { start, at: 0, size, file: None }
+    }
+}
+
+impl Body {
+    /// A part of it.
+    pub(crate) fn get(&self, start: usize, length: usize) -> Option<Cow<'_, [u8]>> {
+        let from = self.at.checked_add(start)?;
+        let to = from.checked_add(length).filter(|to| *to <= self.size)?;
+        if let Some(part) = self.start.get(from..to) {
+            return Some(Cow::Borrowed(part));
+        }
+        let mut part = vec![0; length];
+        self.file.as_ref()?.read_exact_at(&mut part, u64::try_from(from).ok()?).ok()?;
+        Some(Cow::Owned(part))
+    }
+
+    /// All of it.
+    pub(crate) fn whole(&self) -> Option<Vec<u8>> {
+        self.get(0, self.size.checked_sub(self.at)?).map(Cow::into_owned)
+    }
+}
+
+/// Adds the rest of a file to a checksum, without keeping it.
+fn sum_rest(file: &mut File, sum: &mut flate2::Crc) -> Option<()> {
+    thread_local! {
+        static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 128 << 10]);
+    }
+    SCRATCH.with_borrow_mut(|scratch| {
+        loop {
+            match file.read(scratch).ok()? {
+                0 => return Some(()),
+                length => sum.update(scratch.get(..length)?),
+            }
+        }
+    })
+}
+
+fn write_whole(path: &Path, parts: &[&[u8]]) -> std::io::Result<File> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).or_else(|_| {
         std::fs::create_dir_all(folder)?;
@@ -134,8 +249,7 @@ fn write_whole(path: &Path, parts: &[&[u8]]) -> std::io::Result<()> {
     for part in parts {
         file.write_all(part)?;
     }
-    file.persist(path)?;
-    Ok(())
+    Ok(file.persist(path)?)
 }
 
 /// CRC-32: it finds what disks and crashes do; whoever may write here needs no collision.
@@ -271,7 +385,7 @@ mod tests {
         let key = "00ff";
         let now: jiff::Timestamp = "2020-05-20T08:00:00Z".parse().expect("a time");
         let fresh = Freshness::of(&answer("max-age=600", "0"), now);
-        cache.write_dated(Bucket::Hashes, key, &fresh, b"body");
+        cache.write_dated(Bucket::Hashes, key, &fresh, b"body".to_vec());
         assert_eq!(cache.read_dated(Bucket::Hashes, key), Some((fresh.clone(), b"body".to_vec())));
         let path = cache.path(Bucket::Hashes, key).expect("a path");
         let whole = std::fs::read(&path).expect("to read");
@@ -283,7 +397,7 @@ mod tests {
             std::fs::write(&path, &whole[..at]).expect("to write");
             assert_eq!(cache.read_dated(Bucket::Hashes, key), None, "cut at {at}");
         }
-        cache.write_dated(Bucket::Hashes, key, &fresh, b"body");
+        cache.write_dated(Bucket::Hashes, key, &fresh, b"body".to_vec());
         assert_eq!(cache.read_dated(Bucket::Hashes, key), Some((fresh, b"body".to_vec())));
         assert_eq!(cache.read(Bucket::Pages, key), None);
     }

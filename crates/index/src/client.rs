@@ -76,6 +76,21 @@ impl Client {
         self.wait(self.listing_slot(name))
     }
 
+    /// As [`Client::listing`], for work under [`Client::beside`].
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn listing_later(&self, name: &PackageName) -> Result<Arc<dyn Listing>, Arc<Error>> {
+        self.later(self.listing_slot(name)).await
+    }
+
+    /// Lets work run beside all else: work that only waits for answers needs no thread of its own.
+    pub fn beside(&self, work: BoxFuture<'static, ()>) {
+        if let Some(runtime) = &self.runtime {
+            runtime.spawn(work);
+        }
+    }
+
     fn listing_slot(&self, name: &PackageName) -> Option<Slot<Arc<dyn Listing>>> {
         let start = || self.engine.clone().listing(name.clone());
         self.listings.get(self.runtime.as_ref(), name, start)
@@ -97,6 +112,19 @@ impl Client {
         target: &Target,
     ) -> Result<MetadataAnswer, Arc<Error>> {
         self.wait(self.metadata_slot(name, file, *target))
+    }
+
+    /// As [`Client::metadata`], for work under [`Client::beside`].
+    ///
+    /// # Errors
+    /// The same.
+    pub async fn metadata_later(
+        &self,
+        name: &PackageName,
+        file: &DistFile,
+        target: &Target,
+    ) -> Result<MetadataAnswer, Arc<Error>> {
+        self.later(self.metadata_slot(name, file, *target)).await
     }
 
     fn metadata_slot(
@@ -200,6 +228,13 @@ impl Client {
     /// What indexes said of whole projects so far (PEP 792).
     pub fn project_statuses(&self) -> BTreeMap<PackageName, ProjectStatus> {
         self.engine.notes().statuses.clone()
+    }
+
+    async fn later<T: Clone + Send + 'static>(&self, slot: Option<Slot<T>>) -> Result<T, Arc<Error>> {
+        match slot {
+            Some(slot) => slot.await,
+            None => Err(Arc::new(Error::Internal("the client is closed".to_owned()))),
+        }
     }
 
     fn wait<T: Clone + Send + 'static>(&self, slot: Option<Slot<T>>) -> Result<T, Arc<Error>> {

@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use crate::auth::Keyring;
-use crate::cache::{Bucket, Cache, Freshness, key_of};
+use crate::cache::{Body, Bucket, Cache, Freshness, key_of};
 use crate::error::{Error, FetchError};
 use crate::http::{ACCEPT_PAGE, Answer, Http, Request};
 use crate::listing::{CompactListing, View, encode, is_sound};
@@ -185,7 +185,7 @@ impl Engine {
                 blocking(move || {
                     let page = local::read_page(&root, &name, engine.settings.limits.page)?;
                     let bytes = encode(page.as_ref()).unwrap_or_default();
-                    let listing = CompactListing::new(&name, bytes, engine.view())?;
+                    let listing = CompactListing::new(&name, Body::from(bytes), engine.view())?;
                     listing.ok_or_else(|| Error::Internal(format!("page of {name}")))
                 })
                 .await
@@ -198,14 +198,11 @@ impl Engine {
             .join(&format!("{name}/"))
             .map_err(|error| Error::fetch(root, FetchError::Address { reason: error.to_string() }))?;
         let key = key_of(&url);
-        let kept = {
-            let (engine, key, name) = (self.clone(), key.clone(), name.clone());
-            blocking(move || engine.kept_page(&key, &name)).await?
-        };
-        let kept = match kept {
+        // What is read of it is small: it is there sooner than another thread is awake.
+        let kept = match self.kept_page(&key, name)? {
             Kept::Usable(listing) => return Ok(*listing),
             _ if self.settings.offline => return Err(Error::fetch(&url, FetchError::Offline)),
-            Kept::Stale(freshness, bytes) => Some((freshness, bytes)),
+            Kept::Stale(freshness, body) => Some((freshness, body)),
             Kept::Absent => None,
         };
         let mut request = Request::text(url.clone(), self.settings.limits.page);
@@ -219,13 +216,13 @@ impl Engine {
     }
 
     fn kept_page(&self, key: &str, name: &PackageName) -> Result<Kept, Error> {
-        let Some((freshness, bytes)) = self.cache.read_dated(Bucket::Pages, key) else {
+        let Some((freshness, body)) = self.cache.open_dated(Bucket::Pages, key) else {
             return Ok(Kept::Absent);
         };
         if !self.is_usable(&freshness) {
-            return Ok(if is_sound(&bytes) { Kept::Stale(freshness, bytes) } else { Kept::Absent });
+            return Ok(if is_sound(&body) { Kept::Stale(freshness, body) } else { Kept::Absent });
         }
-        let listing = CompactListing::new(name, bytes, self.view())?;
+        let listing = CompactListing::new(name, body, self.view())?;
         Ok(listing.map_or(Kept::Absent, |listing| Kept::Usable(Box::new(listing))))
     }
 
@@ -245,14 +242,14 @@ impl Engine {
         key: &str,
         name: &PackageName,
         answer: &Answer,
-        kept: Option<(Freshness, Vec<u8>)>,
+        kept: Option<(Freshness, Body)>,
     ) -> Result<CompactListing, Error> {
         let fresh = Freshness::of(answer, self.now());
         let (freshness, bytes) = match (answer.status, kept) {
-            (304, Some((freshness, bytes))) => (freshness.renewed(answer, self.now()), bytes),
+            (304, Some((freshness, body))) => (freshness.renewed(answer, self.now()), whole(&body, url)?),
             (404, _) => (fresh, encode(None).unwrap_or_default()),
             // Not every index knows 304.
-            (200, Some((kept, bytes))) if kept.answer == fresh.answer => (fresh, bytes),
+            (200, Some((kept, body))) if kept.answer == fresh.answer => (fresh, whole(&body, url)?),
             (200, _) => {
                 let page = read_page(answer, name).map_err(|kind| Error::fetch(url, kind))?;
                 let bytes = encode(Some(&page)).ok_or_else(|| {
@@ -262,8 +259,8 @@ impl Engine {
             }
             (code, _) => return Err(Error::fetch(url, FetchError::Status { code })),
         };
-        self.cache.write_dated(Bucket::Pages, key, &freshness, &bytes);
-        let listing = CompactListing::new(name, bytes, self.view())?;
+        let body = self.cache.write_dated(Bucket::Pages, key, &freshness, bytes);
+        let listing = CompactListing::new(name, body, self.view())?;
         listing.ok_or_else(|| Error::Internal(format!("page of {name}")))
     }
 
@@ -343,7 +340,11 @@ fn fold(text: &str) -> String {
 enum Kept {
     Absent,
     Usable(Box<CompactListing>),
-    Stale(Freshness, Vec<u8>),
+    Stale(Freshness, Body),
+}
+
+fn whole(body: &Body, url: &Url) -> Result<Vec<u8>, Error> {
+    body.whole().ok_or_else(|| Error::Internal(format!("the cache's entry of {url} could not be read")))
 }
 
 fn read_page(answer: &Answer, name: &PackageName) -> Result<Page, FetchError> {

@@ -11,6 +11,7 @@ use reana_model::{DistFile, DistName, Listing, PackageName, Sha256, Version, Yan
 use rkyv::util::AlignedVec;
 use rkyv::{Archive, Deserialize, Serialize, rancor};
 
+use crate::cache::Body;
 use crate::error::Error;
 use crate::wire::{Page, ProjectStatus};
 
@@ -156,13 +157,13 @@ impl View {
 /// A page, read lazily from its compact form.
 pub(crate) struct CompactListing {
     package: PackageName,
-    bytes: Vec<u8>,
+    body: Body,
     known: bool,
     view: View,
     pub(crate) skipped: u32,
     pub(crate) status: Option<ProjectStatus>,
     versions: Vec<Version>,
-    /// Where each version's files stand in `bytes`.
+    /// Where each version's files stand in `body`.
     places: Vec<(usize, usize)>,
     files: Vec<OnceLock<Vec<DistFile>>>,
 }
@@ -172,25 +173,28 @@ impl CompactListing {
     ///
     /// # Errors
     /// Where a file has no upload time and must have one.
-    pub(crate) fn new(package: &PackageName, bytes: Vec<u8>, view: View) -> Result<Option<Self>, Error> {
-        let Some((head, rest_at)) = read_head(&bytes) else { return Ok(None) };
+    pub(crate) fn new(package: &PackageName, body: Body, view: View) -> Result<Option<Self>, Error> {
+        let Some((head, rest_at)) = head_bytes(&body) else { return Ok(None) };
+        let Ok(head) = rkyv::access::<ArchivedHead, rancor::Error>(&head) else { return Ok(None) };
         let limit = view.exclude_newer.map(jiff::Timestamp::as_microsecond);
         let (mut versions, mut places) = (Vec::with_capacity(head.releases.len()), Vec::new());
-        for release in head.releases {
+        for release in head.releases.iter() {
+            let earliest = release.earliest.as_ref().map(|time| time.to_native());
             if let (Some(limit), false) = (limit, view.undated_allow) {
-                if let Some(file) = release.undated {
-                    return Err(Error::Undated { package: package.clone(), file });
+                if let Some(file) = release.undated.as_ref() {
+                    return Err(Error::Undated { package: package.clone(), file: file.to_string() });
                 }
-                if release.earliest.is_none_or(|time| time > limit) {
+                if earliest.is_none_or(|time| time > limit) {
                     continue;
                 }
-            } else if let (Some(limit), None, Some(time)) = (limit, &release.undated, release.earliest)
+            } else if let (Some(limit), None, Some(time)) = (limit, release.undated.as_ref(), earliest)
                 && time > limit
             {
                 continue;
             }
-            let Ok(version) = release.version.parse() else { return Ok(None) };
-            let (Ok(start), Ok(length)) = (usize::try_from(release.start), usize::try_from(release.length))
+            let Ok(version) = release.version.as_str().parse() else { return Ok(None) };
+            let (Ok(start), Ok(length)) =
+                (usize::try_from(release.start.to_native()), usize::try_from(release.length.to_native()))
             else {
                 return Ok(None);
             };
@@ -198,30 +202,33 @@ impl CompactListing {
             places.push((rest_at.saturating_add(start), length));
         }
         let files = versions.iter().map(|_| OnceLock::new()).collect();
-        let status = head.status.map(|(status, reason)| ProjectStatus { status, reason });
-        let (package, known, skipped) = (package.clone(), head.known, head.skipped);
-        Ok(Some(Self { package, bytes, known, view, skipped, status, versions, places, files }))
+        let status = head
+            .status
+            .as_ref()
+            .map(|said| ProjectStatus { status: said.0.to_string(), reason: said.1.to_string() });
+        let (package, known, skipped) = (package.clone(), head.known, head.skipped.to_native());
+        Ok(Some(Self { package, body, known, view, skipped, status, versions, places, files }))
     }
 
     fn decode(&self, index: usize) -> Option<Vec<DistFile>> {
         let (start, length) = *self.places.get(index)?;
-        let blob = self.bytes.get(start..start.checked_add(length)?)?;
-        let files = rkyv::from_bytes::<Vec<File>, rancor::Error>(&aligned(blob)).ok()?;
+        let blob = self.body.get(start, length)?;
+        let files = rkyv::from_bytes::<Vec<File>, rancor::Error>(&aligned(&blob)).ok()?;
         let files = files.into_iter().filter_map(|file| file.into_file(&self.package));
         Some(files.filter(|file| self.view.shows(file)).collect())
     }
 }
 
 /// Whether these bytes can be read as a page.
-pub(crate) fn is_sound(bytes: &[u8]) -> bool {
-    read_head(bytes).is_some()
+pub(crate) fn is_sound(body: &Body) -> bool {
+    head_bytes(body).is_some_and(|(head, _)| rkyv::access::<ArchivedHead, rancor::Error>(&head).is_ok())
 }
 
-fn read_head(bytes: &[u8]) -> Option<(Head, usize)> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    let head = rkyv::from_bytes::<Head, rancor::Error>(&aligned(rest.get(..length)?)).ok()?;
-    Some((head, 4 + length))
+/// The head, where it can be accessed, and where the rest begins.
+fn head_bytes(body: &Body) -> Option<(AlignedVec, usize)> {
+    let length = u32::from_le_bytes(*body.get(0, 4)?.first_chunk::<4>()?);
+    let length = usize::try_from(length).ok()?;
+    Some((aligned(&body.get(4, length)?), 4 + length))
 }
 
 impl Listing for CompactListing {
@@ -304,7 +311,7 @@ mod tests {
                 _ => true,
             });
             let expected = reana_model::MemoryListing::new(shown);
-            let found = CompactListing::new(&package(), bytes, view(limit, true)).expect("dated").expect("sound");
+            let found = CompactListing::new(&package(), Body::from(bytes), view(limit, true)).expect("dated").expect("sound");
             prop_assert_eq!(all(&found), all(&expected));
             prop_assert!(found.known());
         }
@@ -318,11 +325,11 @@ mod tests {
             let mut bytes = encode(Some(&Page { files, ..Page::default() })).expect("a compact page");
             let at = at.index(bytes.len());
             bytes[at] = byte;
-            if let Ok(Some(listing)) = CompactListing::new(&package(), bytes.clone(), view(None, true)) {
+            if let Ok(Some(listing)) = CompactListing::new(&package(), Body::from(bytes.clone()), view(None, true)) {
                 let _ = all(&listing);
             }
             bytes.truncate(at);
-            if let Ok(Some(listing)) = CompactListing::new(&package(), bytes, view(None, true)) {
+            if let Ok(Some(listing)) = CompactListing::new(&package(), Body::from(bytes), view(None, true)) {
                 let _ = all(&listing);
             }
         }
@@ -331,8 +338,14 @@ mod tests {
     #[test]
     fn an_unknown_name() {
         let bytes = encode(None).expect("a compact page");
-        let found = CompactListing::new(&package(), bytes, view(None, false)).expect("dated").expect("sound");
+        let found = CompactListing::new(&package(), Body::from(bytes), view(None, false))
+            .expect("dated")
+            .expect("sound");
         assert!(!found.known() && found.versions().is_empty() && found.files(0).is_empty());
-        assert!(CompactListing::new(&package(), Vec::new(), view(None, false)).expect("dated").is_none());
+        assert!(
+            CompactListing::new(&package(), Body::from(Vec::new()), view(None, false))
+                .expect("dated")
+                .is_none()
+        );
     }
 }

@@ -89,9 +89,8 @@ impl Engine {
     ) -> Result<MetadataAnswer, Error> {
         let known = file.sha256.or_else(|| self.notes().hashes.get(&file.url).copied());
         if let Some(sha256) = known {
-            let engine = self.clone();
-            let kept = blocking(move || Ok(engine.kept_metadata(sha256))).await?;
-            if let Some(found) = kept {
+            // Small, and on this machine: read sooner than another thread is awake.
+            if let Some(found) = self.kept_metadata(sha256) {
                 return Ok(understand(package, file.name.version(), file.name.file(), &found));
             }
         }
@@ -322,7 +321,7 @@ impl Engine {
 
     fn keep_hash(&self, text: &str, url: &Url, found: Sha256, freshness: &Freshness) {
         self.notes().hashes.insert(text.to_owned(), found);
-        self.cache.write_dated(Bucket::Hashes, &key_of(url), freshness, &found.0);
+        self.cache.write_dated(Bucket::Hashes, &key_of(url), freshness, found.0.to_vec());
     }
 
     /// An sdist.
@@ -341,13 +340,11 @@ impl Engine {
         // For several targets at once: whoever comes second may find the first one's answer.
         let turn = self.turn(&file.url);
         let _turn = turn.lock().await;
-        if let Some(sha256) = known {
-            let (engine, name) = (self.clone(), file.name.file().to_owned());
-            let kept = blocking(move || Ok(stored::read(&engine.cache, sha256, target, &name))).await?;
-            if let Some(answer) = kept {
-                self.notes().bodies.remove(&sha256);
-                return Ok(answer_of(answer));
-            }
+        if let Some(sha256) = known
+            && let Some(answer) = stored::read(&self.cache, sha256, target, file.name.file())
+        {
+            self.notes().bodies.remove(&sha256);
+            return Ok(answer_of(answer));
         }
         let (bytes, sha256) = self.archive(&url, file).await?;
         let (engine, package, file) = (self.clone(), package.clone(), file.name.clone());

@@ -2,7 +2,7 @@
 //! is wrong costs a request and nothing else; the solver never waits for a scout.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reana_index::{Client, MetadataAnswer};
@@ -10,15 +10,11 @@ use reana_model::{
     DistFile, ExtraName, Listing, PackageName, Requirement, Tags, Target, Version, VersionSpecifiers,
 };
 
-/// How many scouts wait for answers at once. They do nothing else, so that they are many more than processors.
-const SCOUTS: usize = 32;
-
 /// The most requirements that are followed in one run.
 const MOST_FOLLOWED: usize = 20_000;
 
 /// Scouts over a client.
 pub(crate) struct Scouts {
-    orders: Sender<Order>,
     ground: Arc<Ground>,
 }
 
@@ -42,25 +38,18 @@ struct Order {
 }
 
 impl Scouts {
-    /// Scouts that wait for orders; they end with the client's last user.
+    /// Scouts over a client; they end with it.
     pub(crate) fn new(client: Arc<Client>, kept: Kept) -> Self {
-        let (orders, receiver) = channel();
-        let ground = Arc::new(Ground { client, kept, seen: Mutex::default() });
-        let receiver = Arc::new(Mutex::new(receiver));
-        for _ in 0..SCOUTS {
-            let (receiver, ground, orders) = (Arc::clone(&receiver), Arc::clone(&ground), orders.clone());
-            std::thread::spawn(move || work(&receiver, &ground, &orders));
-        }
-        Self { orders, ground }
+        Self { ground: Arc::new(Ground { client, kept, seen: Mutex::default() }) }
     }
 
     /// Follows a requirement; returns at once.
     pub(crate) fn follow(&self, requirement: &Requirement, target: &Target) {
-        order(requirement, target, &self.ground, &self.orders);
+        order(requirement, target, &self.ground);
     }
 }
 
-fn order(requirement: &Requirement, target: &Target, ground: &Ground, orders: &Sender<Order>) {
+fn order(requirement: &Requirement, target: &Target, ground: &Arc<Ground>) {
     let Some(specifiers) = requirement.specifiers() else { return };
     let order = Order {
         name: requirement.name.clone(),
@@ -68,30 +57,30 @@ fn order(requirement: &Requirement, target: &Target, ground: &Ground, orders: &S
         specifiers: specifiers.clone(),
         target: *target,
     };
-    let mut seen = ground.seen.lock().unwrap_or_else(PoisonError::into_inner);
-    if seen.len() < MOST_FOLLOWED && seen.insert(order.clone()) {
-        ground.client.expect(std::slice::from_ref(&order.name));
-        // Nobody listens any more when the run is over.
-        let _ended = orders.send(order);
+    let is_new = {
+        let mut seen = ground.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.len() < MOST_FOLLOWED && seen.insert(order.clone())
+    };
+    if is_new {
+        ground.client.beside(follow(order, Arc::clone(ground)));
     }
 }
 
-fn work(receiver: &Mutex<Receiver<Order>>, ground: &Ground, orders: &Sender<Order>) {
-    loop {
-        let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(next) = next else { return };
-        for requirement in needs(&next, ground).unwrap_or_default() {
-            order(&requirement, &next.target, ground, orders);
+/// Follows an order, and orders what comes of it.
+fn follow(next: Order, ground: Arc<Ground>) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(async move {
+        for requirement in needs(&next, &ground).await.unwrap_or_default() {
+            order(&requirement, &next.target, &ground);
         }
-    }
+    })
 }
 
 /// What the likely version of an order's package requires. Failures are for the solver to meet, if it ever gets there.
-fn needs(order: &Order, ground: &Ground) -> Option<Vec<Requirement>> {
-    let listing = ground.client.listing(&order.name).ok()?;
+async fn needs(order: &Order, ground: &Ground) -> Option<Vec<Requirement>> {
+    let listing = ground.client.listing_later(&order.name).await.ok()?;
     let kept = ground.kept.get(&order.name);
     let file = likely(listing.as_ref(), kept, &order.specifiers, &order.target)?;
-    let answer = ground.client.metadata(&order.name, file, &order.target).ok()?;
+    let answer = ground.client.metadata_later(&order.name, file, &order.target).await.ok()?;
     let MetadataAnswer::Known(metadata) = answer else { return None };
     let environment = order.target.marker_environment();
     let applies = |requirement: &&Requirement| requirement.marker.evaluate(&environment, &order.extras);
