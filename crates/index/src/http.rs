@@ -23,7 +23,7 @@ pub(crate) const ACCEPT_PAGE: &str = "application/vnd.pypi.simple.v1+json, \
 const MOST_REDIRECTS: usize = 10;
 
 /// A page larger than this is received and read alone: what may be large one by one must not be so all at once.
-const LARGE: u64 = 4 << 20;
+const LARGE: u64 = 2 << 20;
 
 /// A file larger than this is received alone, where it is not only hashed.
 const LARGE_FILE: u64 = 32 << 20;
@@ -248,8 +248,8 @@ impl Http {
             return Err(too_large());
         }
         let keeps = !request.only_hash;
-        let capacity = if keeps { usize::try_from(announced.min(LARGE)).unwrap_or(0) } else { 0 };
-        answer.body = Vec::with_capacity(capacity);
+        let capacity = if keeps { usize::try_from(announced).unwrap_or(0) } else { 0 };
+        let _ = answer.body.try_reserve_exact(capacity);
         let mut hasher = request.is_file.then(sha2::Sha256::new);
         let mut length = 0_u64;
         while let Some(chunk) = response.chunk().await.map_err(|error| Failure::of(&error))? {
@@ -261,12 +261,18 @@ impl Http {
             if let Some(hasher) = &mut hasher {
                 hasher.update(&chunk);
             }
-            if keeps {
-                answer.body.extend_from_slice(&chunk);
-            }
             let large = if request.is_file { LARGE_FILE } else { LARGE };
             if keeps && length > large && answer.alone.is_none() {
                 answer.alone = Arc::clone(&self.large).acquire_owned().await.ok();
+            }
+            if keeps && length > LARGE && length > answer.body.capacity() as u64 {
+                // At once: growing by and by would hold the old place and the new one. What is not written to
+                // costs nothing.
+                let rest = request.limit.saturating_sub(answer.body.len() as u64);
+                let _ = answer.body.try_reserve_exact(usize::try_from(rest).unwrap_or(0));
+            }
+            if keeps {
+                answer.body.extend_from_slice(&chunk);
             }
         }
         answer.sha256 = hasher.map(|hasher| Sha256(hasher.finalize().into()));

@@ -279,7 +279,7 @@ fn an_egg_info_that_is_not_understood() {
     check(
         &[OLD, ("setup.py", setup), egg, requires],
         &expect![
-            "unreadable: a-1.0.tar.gz/a.egg-info/requires.txt:1: `pytz>>1` is not a valid requirement (PEP 508): expected version to start with a number, but no leading ASCII digits were found"
+            "unreadable: a-1.0.tar.gz/a.egg-info/requires.txt:1: `pytz>>1` is not a valid requirement (PEP 508): no such comparison operator \">>\", must be one of ~= == != <= >= < > ==="
         ],
     );
 }
