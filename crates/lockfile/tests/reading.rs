@@ -96,8 +96,6 @@ fn damage_has_a_line() {
         &expect![[r#"
             1: foo[] 1.0 Index 0 hashes []
             3: bar[] 1.0 Index 0 hashes []
-            5: bar[] 2.0 Index 0 hashes []
-            9: foo[] 1.0 Index 0 hashes []
             10: ok[] 1 Index 0 hashes []
             11: ok[] 2 Index 0 hashes []
             problem requirements.txt:2: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first
