@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn env(variables: &[(&str, &str)]) -> Env {
-        Env::from_variables(PathBuf::from("/work"), |name| {
+        Env::from_variables(PathBuf::from("/here"), |name| {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| OsString::from(value))
         })
@@ -153,7 +153,7 @@ mod tests {
         check_cache(&[("HOME", "/home/me")], Some("/home/me/.cache/reana-lock"));
         check_cache(&[("HOME", "/home/me"), ("XDG_CACHE_HOME", "/c")], Some("/c/reana-lock"));
         check_cache(&[("HOME", "/home/me"), ("XDG_CACHE_HOME", "c")], Some("/home/me/.cache/reana-lock"));
-        check_cache(&[("HOME", "/home/me"), ("REANA_LOCK_CACHE_DIR", "own")], Some("/work/own"));
+        check_cache(&[("HOME", "/home/me"), ("REANA_LOCK_CACHE_DIR", "own")], Some("/here/own"));
         check_cache(&[("HOME", ""), ("REANA_LOCK_CACHE_DIR", "")], None);
     }
 
