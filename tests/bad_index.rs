@@ -31,12 +31,12 @@ fn pages() {
     expect![[r#"
         error: work: lib could not be looked up: http://[INDEX]/simple/lib/: the server answered 401 (Unauthorized)
 
-        hint: give credentials in netrc or in the index's URL; an index that refuses is never passed over
+        hint: give credentials in netrc, in the index's URL, by REANA_LOCK_INDEX_<NAME>_USERNAME and _PASSWORD, or by `--keyring-provider subprocess`; an index that refuses is never passed over
     "#]].assert_eq(&refuses("/simple/lib/", Reply::status(401), 4));
     expect![[r#"
         error: work: lib could not be looked up: http://[INDEX]/simple/lib/: the server answered 403 (Forbidden)
 
-        hint: give credentials in netrc or in the index's URL; an index that refuses is never passed over
+        hint: give credentials in netrc, in the index's URL, by REANA_LOCK_INDEX_<NAME>_USERNAME and _PASSWORD, or by `--keyring-provider subprocess`; an index that refuses is never passed over
     "#]].assert_eq(&refuses("/simple/lib/", Reply::status(403), 4));
     expect![[r#"
         error: work: no index knows lib

@@ -120,7 +120,8 @@ fn exit_of(kind: &FetchError) -> Exit {
 fn hint_of(kind: &FetchError) -> Vec<String> {
     let hint = match kind {
         FetchError::Status { code: 401 | 403 } => {
-            "give credentials in netrc or in the index's URL; an index that refuses is never passed over"
+            "give credentials in netrc, in the index's URL, by REANA_LOCK_INDEX_<NAME>_USERNAME and _PASSWORD, or by \
+             `--keyring-provider subprocess`; an index that refuses is never passed over"
         }
         FetchError::Hash { .. } => {
             "the file was altered on its way or at its place: don't use it before you know why"
