@@ -13,6 +13,10 @@ const LEGACY_MANYLINUX: [(u32, &str); 3] = [(17, "manylinux2014"), (12, "manylin
 pub struct Tags {
     major: u8,
     minor: u8,
+    /// `cp312`, of the interpreter itself.
+    own: String,
+    /// Its ABI, as wheels name it.
+    own_abi: String,
     platforms: Vec<String>,
 }
 
@@ -29,7 +33,15 @@ impl Tags {
         }
         platforms.push(format!("linux_{machine}"));
         platforms.push("any".to_owned());
-        Self { major: target.python.major, minor: target.python.minor, platforms }
+        let (major, minor) = (target.python.major, target.python.minor);
+        let own = format!("cp{major}{minor}");
+        // Pythons before 3.8 marked a build with pymalloc in the ABI's name, Python 2 a wide unicode as well.
+        let own_abi = match (major, minor) {
+            (3, 8..) => own.clone(),
+            (3, _) => format!("{own}m"),
+            _ => format!("{own}mu"),
+        };
+        Self { major, minor, own, own_abi, platforms }
     }
 
     /// How well a wheel fits, lowest best; `None` where it can't be installed. Wheels of the same
@@ -61,8 +73,7 @@ impl Tags {
         let platform_count = u32::try_from(self.platforms.len()).ok()?;
         let is_any = platform + 1 == platform_count;
         let minor = u32::from(self.minor);
-        let own = format!("cp{}{}", self.major, self.minor);
-        let group = if python == own && self.is_own_abi(abi) {
+        let group = if python == self.own && abi == self.own_abi {
             0
         } else if abi == "abi3" && self.major == 3 {
             let built_for: u32 = python.strip_prefix("cp3")?.parse().ok()?;
@@ -70,7 +81,7 @@ impl Tags {
                 return None;
             }
             1 + (minor - built_for)
-        } else if abi == "none" && python == own {
+        } else if abi == "none" && python == self.own {
             if is_any { 400 } else { 100 }
         } else if abi == "none" {
             let generic = self.generic_rank(python)?;
@@ -79,16 +90,6 @@ impl Tags {
             return None;
         };
         Some(group * platform_count + platform)
-    }
-
-    fn is_own_abi(&self, abi: &str) -> bool {
-        let plain = format!("cp{}{}", self.major, self.minor);
-        // Pythons before 3.8 marked a build with pymalloc in the ABI's name, Python 2 a wide unicode as well.
-        match (self.major, self.minor) {
-            (3, 8..) => abi == plain,
-            (3, _) => abi == format!("{plain}m"),
-            _ => abi == format!("{plain}mu"),
-        }
     }
 
     fn generic_rank(&self, python: &str) -> Option<u32> {

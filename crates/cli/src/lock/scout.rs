@@ -26,6 +26,20 @@ struct Ground {
     client: Arc<Client>,
     kept: Kept,
     seen: Mutex<HashSet<Order>>,
+    tags: Mutex<Vec<(Target, Arc<Tags>)>>,
+}
+
+impl Ground {
+    /// A target's wheel tags, made once.
+    fn tags(&self, target: &Target) -> Arc<Tags> {
+        let mut known = self.tags.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, tags)) = known.iter().find(|(of, _)| of == target) {
+            return Arc::clone(tags);
+        }
+        let tags = Arc::new(target.tags());
+        known.push((*target, Arc::clone(&tags)));
+        tags
+    }
 }
 
 /// One requirement to follow.
@@ -40,7 +54,7 @@ struct Order {
 impl Scouts {
     /// Scouts over a client; they end with it.
     pub(crate) fn new(client: Arc<Client>, kept: Kept) -> Self {
-        Self { ground: Arc::new(Ground { client, kept, seen: Mutex::default() }) }
+        Self { ground: Arc::new(Ground { client, kept, seen: Mutex::default(), tags: Mutex::default() }) }
     }
 
     /// Follows a requirement; returns at once.
@@ -79,7 +93,8 @@ fn follow(next: Order, ground: Arc<Ground>) -> Pin<Box<dyn Future<Output = ()> +
 async fn needs(order: &Order, ground: &Ground) -> Option<Vec<Requirement>> {
     let listing = ground.client.listing_later(&order.name).await.ok()?;
     let kept = ground.kept.get(&order.name);
-    let file = likely(listing.as_ref(), kept, &order.specifiers, &order.target)?;
+    let tags = ground.tags(&order.target);
+    let file = likely(listing.as_ref(), kept, &order.specifiers, (&tags, &order.target))?;
     let answer = ground.client.metadata_later(&order.name, file, &order.target).await.ok()?;
     let MetadataAnswer::Known(metadata) = answer else { return None };
     let environment = order.target.marker_environment();
@@ -93,15 +108,14 @@ fn likely<'l>(
     listing: &'l dyn Listing,
     kept: Option<&BTreeSet<Version>>,
     specifiers: &VersionSpecifiers,
-    target: &Target,
+    (tags, target): (&Tags, &Target),
 ) -> Option<&'l DistFile> {
-    let tags = target.tags();
     let python = target.python.version();
     let names_prerelease = specifiers.iter().any(|specifier| specifier.version().any_prerelease());
     let find = |is_wanted: &dyn Fn(&Version) -> bool| {
         let versions = listing.versions().iter().enumerate().rev();
         let mut wanted = versions.filter(|(_, version)| is_wanted(version) && specifiers.contains(version));
-        wanted.find_map(|(index, _)| best(listing.files(index), &tags, &python))
+        wanted.find_map(|(index, _)| best(listing.files(index), tags, &python))
     };
     if let Some(file) = kept.and_then(|kept| find(&|version| kept.contains(version))) {
         return Some(file);
