@@ -4,6 +4,16 @@ use reana_model::{ExtraName, PythonVersion};
 
 use crate::AnnotationStyle;
 
+/// The comment, without `# `, that marks a preview: a lock that was solved with local checkouts. No hash covers
+/// these, so that it is no lock to release from.
+pub const PREVIEW_MARK: &str = "preview: solved with local checkouts, not for release";
+
+/// Whether a comment is the mark of a preview, whatever is said after the colon.
+pub(crate) fn is_preview_mark(comment: &str) -> bool {
+    let text = comment.trim_start_matches('#').trim_start();
+    text.get(.."preview:".len()).is_some_and(|start| start.eq_ignore_ascii_case("preview:"))
+}
+
 /// What is read back from a lock's header: what decides *what* is locked and how it is shown. An index, a
 /// trusted host or a build is never read from there, since whoever edits a lock must not choose them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@ mod style;
 
 pub use diff::{Change, ChangeKind, Step, diff, unified};
 pub use graph::{Chain, Direction, Graph, GraphNode, GraphPin, Reasons, TreeLine};
-pub use header::{Command, Header, HeaderOut, shell_quote};
+pub use header::{Command, Header, HeaderOut, PREVIEW_MARK, shell_quote};
 pub use marker::marker_text;
 pub use parse::{Lock, LockProblem, LockProblemKind, LockedPin, UnnamedPin, parse};
 pub use render::{EmittedOptions, LockContent, LockWarning, render, warnings, without_credentials};

@@ -22,6 +22,9 @@ pub struct Lock {
     pub file: Arc<str>,
     /// The header, if it has one.
     pub header: Option<Header>,
+    /// The line of the mark that makes it a preview ([`PREVIEW_MARK`](crate::PREVIEW_MARK)); `None` where it is a lock
+    /// to release from.
+    pub preview: Option<u32>,
     /// The options block, with places.
     pub options: Vec<(Origin, OptionLine)>,
     /// The pins, in the file's order.
@@ -159,6 +162,7 @@ impl Parser {
         let lock = Lock {
             file,
             header: None,
+            preview: None,
             options: Vec::new(),
             pins: Vec::new(),
             unnamed: Vec::new(),
@@ -192,7 +196,12 @@ impl Parser {
 
     fn item(&mut self, item: Item) {
         match item.kind {
-            ItemKind::Comment => {}
+            ItemKind::Comment => {
+                // anywhere: a mark that was moved marks all the same
+                if item.comment.as_deref().is_some_and(header::is_preview_mark) {
+                    self.lock.preview.get_or_insert(item.line);
+                }
+            }
             ItemKind::Option(option) => {
                 let origin = self.origin(item.line);
                 self.lock.options.push((origin, option));

@@ -18,6 +18,8 @@ use crate::HeaderOut;
 pub struct Pylock {
     /// The header, in comments.
     pub header: Option<HeaderOut>,
+    /// Whether it was solved with local checkouts.
+    pub preview: bool,
     /// The environments that it is for, one marker each.
     pub environments: Vec<MarkerTree>,
     /// The Pythons that it is for (PEP 440).

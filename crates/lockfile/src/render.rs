@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use reana_model::{PackageName, Pin, PinSource};
 
-use crate::header::{self, HeaderOut};
+use crate::header::{self, HeaderOut, PREVIEW_MARK};
 use crate::{AnnotationStyle, Newline, Style, UnsafePackages, marker_text};
 
 /// What a lock is to say.
@@ -12,6 +12,8 @@ use crate::{AnnotationStyle, Newline, Style, UnsafePackages, marker_text};
 pub struct LockContent<'p> {
     /// The header, written if the style wants one.
     pub header: Option<HeaderOut>,
+    /// Whether it was solved with local checkouts; the mark is written whatever the style.
+    pub preview: bool,
     /// Comments below the header, without `# `.
     pub notes: Vec<String>,
     /// The options block.
@@ -67,6 +69,9 @@ pub fn render(content: &LockContent<'_>, style: &Style) -> String {
         for line in content.header.iter().flat_map(header::lines) {
             push_line(&mut out, &line);
         }
+    }
+    if content.preview {
+        push_line(&mut out, &format!("# {PREVIEW_MARK}"));
     }
     for note in &content.notes {
         push_line(&mut out, &format!("# {note}"));

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use expect_test::{Expect, expect};
 use reana_lockfile::{
-    AnnotationStyle, Command, EmittedOptions, HeaderOut, LockContent, Newline, Style, UnsafePackages, parse,
-    render, warnings, without_credentials,
+    AnnotationStyle, Command, EmittedOptions, HeaderOut, LockContent, Newline, PREVIEW_MARK, Style,
+    UnsafePackages, parse, render, warnings, without_credentials,
 };
 use reana_model::{MarkerTree, Pin, PinSource, Sha256, Via};
 
@@ -71,7 +71,13 @@ fn header() -> HeaderOut {
 }
 
 fn content(pins: &[Pin]) -> LockContent<'_> {
-    LockContent { header: Some(header()), notes: Vec::new(), options: EmittedOptions::default(), pins }
+    LockContent {
+        header: Some(header()),
+        preview: false,
+        notes: Vec::new(),
+        options: EmittedOptions::default(),
+        pins,
+    }
 }
 
 fn check(pins: &[Pin], style: &Style, expected: &Expect) {
@@ -240,7 +246,7 @@ fn options_and_notes() {
     };
     let pins = [pin("foo", "1")];
     let notes = vec!["a note\nfoo==2".to_owned()];
-    let content = LockContent { header: None, notes, options, pins: &pins };
+    let content = LockContent { header: None, preview: false, notes, options, pins: &pins };
     let style = Style { newline: Newline::Crlf, ..Style::default() };
     let text = render(&content, &style);
     expect![[r#"
@@ -265,6 +271,22 @@ fn nothing_is_one_empty_line() {
     let empty = LockContent { header: None, ..content(&[]) };
     assert_eq!(render(&empty, &Style::default()), "\n");
     assert_eq!(parse("\n", "requirements.txt").pins, []);
+}
+
+#[test]
+fn a_preview_is_marked_and_known_by_its_mark() {
+    let pins = [pin("foo", "1")];
+    for (header, line) in [(true, 7), (false, 1)] {
+        let style = Style { header, ..Style::default() };
+        let text = render(&LockContent { preview: true, ..content(&pins) }, &style);
+        assert!(text.contains(&format!("# {PREVIEW_MARK}\n")), "{text}");
+        let lock = parse(&text, "requirements.txt");
+        assert_eq!((lock.preview, lock.pins.len(), lock.problems), (Some(line), 1, vec![]));
+        assert_eq!(parse(&render(&content(&pins), &style), "requirements.txt").preview, None);
+    }
+    assert_eq!(parse("a==1\n#Preview: mine\n", "requirements.txt").preview, Some(2));
+    // a package that is called so
+    assert_eq!(parse("a==1\n    # via\n    #   preview\n# preview\n", "requirements.txt").preview, None);
 }
 
 #[test]

@@ -238,7 +238,13 @@ fn any_style() -> impl Strategy<Value = Style> {
 }
 
 fn text_of(pins: &[Pin], style: &Style) -> String {
-    let content = LockContent { header: None, notes: Vec::new(), options: EmittedOptions::default(), pins };
+    let content = LockContent {
+        header: None,
+        preview: false,
+        notes: Vec::new(),
+        options: EmittedOptions::default(),
+        pins,
+    };
     render(&content, style)
 }
 

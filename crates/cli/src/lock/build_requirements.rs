@@ -186,6 +186,7 @@ pub(crate) fn lock(
     };
     let content = LockContent {
         header: Some(header(prepared, file)),
+        preview: false,
         notes: vec![purpose],
         options: EmittedOptions::default(),
         pins: &pins,

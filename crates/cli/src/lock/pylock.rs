@@ -42,6 +42,7 @@ pub(crate) fn text(
     let oldest = targets.iter().map(|target| (target.python.major, target.python.minor)).min();
     let lock = Pylock {
         header: style.header.then(|| prepared.header.clone()),
+        preview: false,
         environments: targets.iter().map(environment).collect(),
         requires_python: oldest.map(|(major, minor)| format!(">={major}.{minor}")),
         packages,

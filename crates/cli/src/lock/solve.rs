@@ -52,6 +52,7 @@ pub(crate) fn lock(
         pins::pins_of(&merged, &prepared.sources, prepared.hashes, &prepared.allowed, catalog.client())?;
     let content = LockContent {
         header: Some(prepared.header.clone()),
+        preview: false,
         notes: Vec::new(),
         options: prepared.emitted.clone(),
         pins: &pins,

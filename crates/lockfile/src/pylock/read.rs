@@ -14,6 +14,7 @@ pub fn parse(text: &str, file: impl Into<Arc<str>>) -> Lock {
     let mut lock = Lock {
         file: file.into(),
         header: None,
+        preview: None,
         options: Vec::new(),
         pins: Vec::new(),
         unnamed: Vec::new(),
@@ -28,6 +29,9 @@ pub fn parse(text: &str, file: impl Into<Arc<str>>) -> Lock {
             problem(&mut lock, 1, LockProblemKind::HeaderCommand);
         }
     }
+    let mark =
+        (1_u32..).zip(text.lines()).find(|(_, line)| line.starts_with('#') && header::is_preview_mark(line));
+    lock.preview = mark.map(|(line, _)| line);
     match Document::parse(text) {
         Ok(document) => read(&mut lock, text, document.as_table()),
         Err(error) => {

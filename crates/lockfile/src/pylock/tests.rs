@@ -21,6 +21,13 @@ fn package(name: &str, version: Option<&str>, marker: &str, source: Source) -> P
     }
 }
 
+#[test]
+fn a_preview_is_known_by_its_mark() {
+    let text = render(&Pylock { preview: true, ..lock() });
+    assert_eq!(parse(&text, "pylock.toml").preview, Some(7), "{text}");
+    assert_eq!(parse(&render(&lock()), "pylock.toml").preview, None);
+}
+
 fn lock() -> Pylock {
     let wheel = File {
         uploaded: Some("2026-01-02T03:04:05Z".to_owned()),
@@ -57,6 +64,7 @@ fn lock() -> Pylock {
         subdirectory: None,
     };
     Pylock {
+        preview: false,
         header: Some(HeaderOut {
             tool: "reana-lock".into(),
             pythons: vec!["3.12".parse().expect("a Python")],

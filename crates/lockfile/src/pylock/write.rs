@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{File, Package, Place, Pylock, Source};
+use crate::header::PREVIEW_MARK;
 use crate::{header, marker_text, without_credentials};
 
 /// Writes a `pylock.toml`. Keys stand in the specification's order; lines end with `\n`.
@@ -11,6 +12,9 @@ pub fn render(lock: &Pylock) -> String {
     for line in lock.header.iter().flat_map(header::lines) {
         out.push_str(&one_line(&line));
         out.push('\n');
+    }
+    if lock.preview {
+        let _ = writeln!(out, "# {PREVIEW_MARK}");
     }
     out.push_str("lock-version = \"1.0\"\n");
     let mut environments: Vec<String> =
