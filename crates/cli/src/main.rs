@@ -30,7 +30,7 @@ use crate::ui::Ui;
 
 /// A warm run allocates a lot, on several threads, in a tenth of a second: the system's allocator spends a third of
 /// that in the kernel. How it is set up is in `.cargo/config.toml`.
-#[cfg(target_os = "linux")]
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

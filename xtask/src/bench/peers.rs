@@ -130,7 +130,14 @@ impl Tools {
 
 /// Builds `reana-lock` as it is released and gives the executable's path.
 fn build_release() -> Result<PathBuf> {
-    let arguments = ["build", "--release", "--quiet", "--package=reana-lock", "--message-format=json"];
+    let arguments = [
+        "build",
+        "--release",
+        "--quiet",
+        "--package=reana-lock",
+        "--features=jemalloc",
+        "--message-format=json",
+    ];
     let messages = output(&mut cargo(arguments))?;
     let executable = |line: &str| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
