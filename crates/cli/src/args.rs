@@ -1,9 +1,13 @@
 //! What the user typed, as clap reads it. What it means once settings, locks and disk are consulted is
 //! decided in `settings.rs`.
 
+mod images;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
 
 /// Locks the Python dependencies of a fleet of container images, and keeps image tags honest.
 #[derive(Debug, Parser)]
@@ -45,6 +49,10 @@ pub(crate) enum Command {
     Fleet(Box<FleetArgs>),
     /// Raise the minimums of shared packages in all repositories that require them
     Bump(Box<BumpArgs>),
+    /// Print the image tag of what is checked out, as git describes it
+    Tag(TagArgs),
+    /// List what goes into an image's build, with one digest over it
+    Inputs(Box<InputsArgs>),
     /// Print the completion script of a shell
     Completions {
         /// The shell

@@ -1,6 +1,7 @@
 //! What a Dockerfile tells about the Python in an image, and whether it installs from a lock. Pure; no
 //! build is simulated: instructions are read, variables with a known value put in, words looked at.
 
+pub(crate) mod build;
 mod words;
 
 #[cfg(test)]

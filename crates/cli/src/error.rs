@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
+use reana_images::TagError;
 use reana_index::{Error, FetchError};
 use reana_manifest::{Problem, ProblemKind};
 use reana_model::PackageName;
 use reana_resolver::SolveError;
 
 use crate::doors::disk::DiskError;
+use crate::doors::git::GitError;
+use crate::doors::git::describe::DescribeError;
 use crate::exit::Exit;
 use crate::fleet::FleetError;
 use crate::journal::JournalError;
 use crate::lock::catalog::FolderError;
 
 /// Why a run failed, as the user reads it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     /// The exit code.
     pub(crate) exit: Exit,
@@ -155,6 +158,7 @@ impl Failure {
             FleetError::TwoFleets { .. } => failure.hint("run once for each"),
             FleetError::NoSuch { .. }
             | FleetError::NotAFile { .. }
+            | FleetError::NotAFolder { .. }
             | FleetError::UnknownName { .. }
             | FleetError::Ambiguous { .. }
             | FleetError::Mixed { .. }
@@ -169,7 +173,59 @@ impl Failure {
 
     /// Errors of the file system: what was named is not there, or may not be used.
     pub(crate) fn from_disk(error: &DiskError) -> Self {
-        Self::input(error.to_string())
+        match error {
+            DiskError::Changed { .. } => {
+                Self::no_answer(error.to_string()).hint("run again when nothing writes there")
+            }
+            _ => Self::input(error.to_string()),
+        }
+    }
+
+    /// git's own errors: it is not there, or a repository is not as it was expected.
+    pub(crate) fn from_git(error: &GitError) -> Self {
+        match error {
+            GitError::Program(_) => Self::no_answer(error.to_string()).hint("install git"),
+            GitError::Failed { .. } => Self::no_answer(error.to_string()),
+            GitError::Detached { .. } | GitError::Unborn { .. } => Self::input(error.to_string()),
+        }
+    }
+
+    /// Why there is no description of a commit.
+    pub(crate) fn from_describe(error: &DescribeError) -> Self {
+        let failure = Self::no_answer(error.to_string());
+        match error {
+            DescribeError::NoRepository { .. } => Self::input(error.to_string())
+                .hint("name the top of the repository; an unpacked archive has no history to make a tag from"),
+            DescribeError::Shallow { folder } => failure.hint(format!(
+                "`git -C {} fetch --unshallow --tags` fetches the rest (in CI: `fetch-depth: 0`)",
+                folder.display()
+            )),
+            DescribeError::Unborn { .. } => failure.hint("commit first"),
+            DescribeError::NoTag { folder, has_tags: false } => failure.hint(format!(
+                "`git -C {} fetch --tags` fetches the tags; a repository without any needs one (`git tag 0.1.0`)",
+                folder.display()
+            )),
+            DescribeError::NoTag { has_tags: true, .. } => {
+                failure.hint("the repository's tags are on other branches: is the right commit checked out?")
+            }
+            DescribeError::Untrusted { folder } => failure.hint(format!(
+                "`git config --global --add safe.directory {}`, if you trust it",
+                folder.display()
+            )),
+            DescribeError::Git(error) => Self::from_git(error),
+        }
+    }
+
+    /// Why a description gives no image tag.
+    pub(crate) fn from_tag(error: &TagError, folder: &str) -> Self {
+        let message = format!("{folder}: {error}");
+        match error {
+            TagError::Name { .. } => {
+                Self::input(message).hint("images can't be called so: tag the commit with another name")
+            }
+            TagError::Dirty => Self { exit: Exit::Wanting, message, hints: Vec::new() }
+                .hint("commit the changes, or take them back"),
+        }
     }
 
     /// Errors of writing several files together.

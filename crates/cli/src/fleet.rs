@@ -9,6 +9,7 @@ use crate::doors::disk::{self, DiskError, Entry};
 use crate::paths;
 
 pub(crate) mod census;
+pub(crate) mod images;
 mod names;
 pub(crate) mod repositories;
 mod sources;
@@ -122,6 +123,12 @@ pub(crate) enum FleetError {
     /// What was named is no file that could be read as a manifest.
     #[error("`{what}`: neither a folder nor a regular file")]
     NotAFile {
+        /// As it was named.
+        what: String,
+    },
+    /// What was named is no folder.
+    #[error("`{what}`: not a folder, and images are built from folders")]
+    NotAFolder {
         /// As it was named.
         what: String,
     },

@@ -10,6 +10,7 @@ mod doors;
 mod error;
 mod exit;
 mod fleet;
+mod inputs;
 mod journal;
 mod lock;
 mod paths;
@@ -59,6 +60,8 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
         Command::Tree(args) => commands::tree::run(&args, ui, env),
         Command::Fleet(args) => commands::fleet::run(&args, ui, env),
         Command::Bump(args) => commands::bump::run(&args, ui, env),
+        Command::Tag(args) => commands::tag::run(&args, ui, env),
+        Command::Inputs(args) => commands::inputs::run(&args, ui, env),
         Command::Completions { shell } => commands::generate::completions(shell, ui),
         Command::Man => commands::generate::man(ui),
         Command::Generate { folder } => commands::generate::all(&folder, ui),

@@ -145,7 +145,7 @@ pub(crate) fn jobs(
 }
 
 /// Solves all locks, a thread each up to twice the processors: they wait for the network most of the time.
-fn solve_all(jobs: &[Job], explain: &[PackageName], ui: &Ui) -> Vec<Result<Locked, Failure>> {
+pub(crate) fn solve_all(jobs: &[Job], explain: &[PackageName], ui: &Ui) -> Vec<Result<Locked, Failure>> {
     let threads = std::thread::available_parallelism().map_or(4, NonZero::get) * 2;
     let next = AtomicUsize::new(0);
     let done = AtomicUsize::new(0);

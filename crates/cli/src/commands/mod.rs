@@ -7,6 +7,8 @@ pub(crate) mod compile;
 pub(crate) mod diff;
 pub(crate) mod fleet;
 pub(crate) mod generate;
+pub(crate) mod inputs;
 pub(crate) mod metadata;
+pub(crate) mod tag;
 pub(crate) mod tree;
 pub(crate) mod why;

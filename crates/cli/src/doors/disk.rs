@@ -44,6 +44,12 @@ pub(crate) enum DiskError {
         /// The path.
         path: PathBuf,
     },
+    /// It is being written.
+    #[error("{}: it changed while it was read", path.display())]
+    Changed {
+        /// The path.
+        path: PathBuf,
+    },
     /// The system refuses.
     #[error("{}: can't {action}: {source}", path.display())]
     Refused {
@@ -57,7 +63,8 @@ pub(crate) enum DiskError {
 }
 
 impl DiskError {
-    fn of(path: &Path, action: &'static str, source: io::Error) -> Self {
+    /// The system's error, met at a path.
+    pub(super) fn of(path: &Path, action: &'static str, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::NotFound => Self::Absent { path },
@@ -303,6 +310,7 @@ impl Files for Project {
             DiskError::TooLarge { .. } => FileError::TooLarge { limit: READ_LIMIT },
             DiskError::NotAFile { .. } => FileError::Unreadable("not a regular file".to_owned()),
             DiskError::NotText { .. } => FileError::Unreadable("not UTF-8 text".to_owned()),
+            DiskError::Changed { .. } => FileError::Unreadable("it changed while it was read".to_owned()),
             DiskError::Refused { source, .. } => FileError::Unreadable(source.to_string()),
         })
     }

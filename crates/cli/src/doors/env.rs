@@ -132,6 +132,11 @@ impl Env {
     }
 }
 
+/// A variable that the user named (`--build-arg NAME`), whose value is taken as it is.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

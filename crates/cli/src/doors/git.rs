@@ -8,6 +8,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+pub(crate) mod describe;
+
 /// Variables that git needs to know whose it is. All others, `GIT_DIR` above all, are kept from it.
 const KEPT: [&str; 16] = [
     "PATH",

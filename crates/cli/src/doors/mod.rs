@@ -6,3 +6,4 @@ pub(crate) mod env;
 pub(crate) mod git;
 pub(crate) mod keyring;
 pub(crate) mod python;
+pub(crate) mod tree;

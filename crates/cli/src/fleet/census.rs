@@ -88,7 +88,7 @@ fn has_dockerfile(folder: &Path) -> bool {
 }
 
 impl Member {
-    fn of(candidate: Candidate, cwd: &Path) -> Self {
+    pub(super) fn of(candidate: Candidate, cwd: &Path) -> Self {
         let because = candidate.because.clone().filter(|_| candidate.is_locked());
         let Candidate { name, folder, is_shared, .. } = candidate;
         Self {
