@@ -26,6 +26,7 @@
 //! | `odd_worlds` | odd places, files and streams |
 //! | `pip_config` | pip's configuration as defaults |
 //! | `pylock` | locks in the form of PEP 751 |
+//! | `running` | `reana-lock running`, with recorded answers of a cluster |
 //! | `why`, `tree`, `diff` | what locks tell without the index |
 //!
 //! `harness` makes the sandbox and its index.
@@ -58,5 +59,6 @@ mod metadata;
 mod odd_worlds;
 mod pip_config;
 mod pylock;
+mod running;
 mod tree;
 mod why;

@@ -2,12 +2,14 @@
 //! decided in `settings.rs`.
 
 mod images;
+mod running;
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
+pub(crate) use running::RunningArgs;
 
 /// Locks the Python dependencies of a fleet of container images, and keeps image tags honest.
 #[derive(Debug, Parser)]
@@ -53,6 +55,8 @@ pub(crate) enum Command {
     Tag(TagArgs),
     /// List what goes into an image's build, with one digest over it
     Inputs(Box<InputsArgs>),
+    /// Tell which content runs: the digest of each job's and pod's image, as its node reports it
+    Running(Box<RunningArgs>),
     /// Print the completion script of a shell
     Completions {
         /// The shell

@@ -8,6 +8,7 @@ use reana_manifest::{Problem, ProblemKind};
 use reana_model::PackageName;
 use reana_resolver::SolveError;
 
+use crate::doors::cluster::ClusterError;
 use crate::doors::disk::DiskError;
 use crate::doors::git::GitError;
 use crate::doors::git::describe::DescribeError;
@@ -258,5 +259,27 @@ impl Failure {
             );
         }
         failure
+    }
+}
+
+impl Failure {
+    /// Errors of asking a cluster, or of reading what it said.
+    pub(crate) fn from_cluster(error: &ClusterError) -> Self {
+        let message = error.to_string();
+        match error {
+            ClusterError::NoProgram => Self::no_answer(message).hint(
+                "install kubectl, or give `--input FILE` what `kubectl get pods -o json` said elsewhere",
+            ),
+            ClusterError::Forbidden { .. } => {
+                Self::no_answer(message).hint("name a namespace that you may look into: `--namespace NAME`")
+            }
+            ClusterError::TooLarge => {
+                Self::no_answer(message).hint("ask for less: `--namespace NAME`, `--selector LABELS`")
+            }
+            ClusterError::Timeout(_) => Self::no_answer(message)
+                .hint("does `kubectl get pods` answer? `--timeout SECONDS` gives it longer"),
+            ClusterError::Program(_) | ClusterError::Failed { .. } => Self::no_answer(message),
+            ClusterError::File { .. } | ClusterError::FileTooLarge(_) => Self::input(message),
+        }
     }
 }

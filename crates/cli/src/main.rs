@@ -16,6 +16,7 @@ mod lock;
 mod paths;
 mod pip_config;
 mod python_target;
+mod running;
 mod settings;
 mod ui;
 mod written;
@@ -62,6 +63,7 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
         Command::Bump(args) => commands::bump::run(&args, ui, env),
         Command::Tag(args) => commands::tag::run(&args, ui, env),
         Command::Inputs(args) => commands::inputs::run(&args, ui, env),
+        Command::Running(args) => commands::running::run(&args, ui, env),
         Command::Completions { shell } => commands::generate::completions(shell, ui),
         Command::Man => commands::generate::man(ui),
         Command::Generate { folder } => commands::generate::all(&folder, ui),

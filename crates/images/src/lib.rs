@@ -5,6 +5,7 @@ mod dockerignore;
 mod inputs;
 mod reference;
 mod tag;
+pub mod running;
 
 pub use dockerignore::{Dockerignore, DockerignoreError};
 pub use inputs::{FileInput, Inputs, PackageInput, Quoted, SCHEME};

@@ -138,8 +138,12 @@ pub struct Seen {
     pub status: u16,
 }
 
+/// Answers a path that nothing else was said of.
+type Handler = Box<dyn Fn(&str) -> Option<Reply> + Send>;
+
 #[derive(Default)]
 struct State {
+    handler: Option<Handler>,
     /// By path: answers one after the other, of which the last one stays.
     replies: HashMap<String, Vec<Reply>>,
     seen: Vec<Seen>,
@@ -202,6 +206,11 @@ impl IndexServer {
         self.state().replies.insert(path.to_owned(), replies);
     }
 
+    /// Lets paths that nothing was said of be answered by a function; `None` is 404.
+    pub fn handle(&self, handler: impl Fn(&str) -> Option<Reply> + Send + 'static) {
+        self.state().handler = Some(Box::new(handler));
+    }
+
     /// What was asked so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.state().seen.clone()
@@ -236,7 +245,11 @@ fn serve(connection: &TcpStream, state: &Mutex<State>, is_over: &AtomicBool) {
             let reply = match state.replies.get_mut(&path) {
                 Some(replies) if replies.len() > 1 => replies.remove(0),
                 Some(replies) => replies.first().cloned().unwrap_or_else(|| Reply::status(404)),
-                None => Reply::status(404),
+                None => state
+                    .handler
+                    .as_ref()
+                    .and_then(|handler| handler(&path))
+                    .unwrap_or_else(|| Reply::status(404)),
             };
             let (status, ..) = shape(&reply, &headers);
             state.seen.push(Seen { path, headers: headers.clone(), status });

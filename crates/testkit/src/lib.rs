@@ -5,6 +5,7 @@
 
 pub mod hostile;
 pub mod index_server;
+pub mod kube_server;
 pub mod sandbox;
 pub mod scenario;
 pub mod sdist;
@@ -13,6 +14,7 @@ pub mod world;
 pub mod worst;
 
 pub use index_server::{IndexServer, Manner, Reply, Seen};
+pub use kube_server::KubeServer;
 pub use sandbox::{Output, Sandbox};
 pub use sdist::{sdist, tar_gz};
 pub use wheel::{Wheel, wheel, zip};

@@ -10,5 +10,6 @@ pub(crate) mod generate;
 pub(crate) mod inputs;
 pub(crate) mod metadata;
 pub(crate) mod tag;
+pub(crate) mod running;
 pub(crate) mod tree;
 pub(crate) mod why;

@@ -1,0 +1,4 @@
+//! What `running` says: of pods and jobs, and of tags that stand for several contents.
+
+pub(crate) mod drift;
+pub(crate) mod pods;
