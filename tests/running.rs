@@ -115,7 +115,8 @@ fn recorded_pods_are_read_from_a_file() {
         reana-server-abc init um:3.0.0 - -
         reana-server-abc main app:2.0.0 605c81b117fb unknown
         reana-server-abc main app:2.0.0 - -
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[track_caller]
@@ -127,7 +128,10 @@ fn check_drift(output: Output, code: i32, expected: &Expect) {
 fn recorded_drift_is_found() {
     let sandbox = sandbox();
     let both = ["running", "--input", "pods.json", "--input", "nodes.json", "--drift"];
-    check_drift(sandbox.run(&both), 1, &expect![[r#"
+    check_drift(
+        sandbox.run(&both),
+        1,
+        &expect![[r#"
         exit 1
         --- stdout
         127.0.0.1:5000/reana/bb:3.0.0 stands for different content
@@ -137,7 +141,8 @@ fn recorded_drift_is_found() {
             node 2 (linux/amd64): has it, and runs it in reana/q4, reana/q7
         --- stderr
         13 tags: 1 different content on nodes, 12 the same everywhere
-    "#]]);
+    "#]],
+    );
     let named = sandbox.run(&[&both[..], &["--nodes"]].concat()).expect_code(1);
     assert!(named.stdout.contains("node1 (linux/amd64): has it"), "{named}");
     let json = parsed(&sandbox.run(&[&both[..], &["--format", "json"]].concat()).expect_code(1));
@@ -152,56 +157,84 @@ fn recorded_drift_is_found() {
 #[test]
 fn stdin_and_odd_files() {
     let sandbox = sandbox();
-    check_drift(sandbox.run(&["running", "--input", "-"]), 2, &expect![[r#"
+    check_drift(
+        sandbox.run(&["running", "--input", "-"]),
+        2,
+        &expect![[r#"
         exit 2
         --- stdout
         --- stderr
         error: stdin: it is empty
 
         hint: what is wanted is the answer of `kubectl get pods --all-namespaces -o json`, of `kubectl get nodes -o json`, or both
-    "#]]);
-    check_drift(sandbox.run(&["running", "--input", "absent.json"]), 2, &expect![[r#"
+    "#]],
+    );
+    check_drift(
+        sandbox.run(&["running", "--input", "absent.json"]),
+        2,
+        &expect![[r#"
         exit 2
         --- stdout
         --- stderr
         error: absent.json: can't read: No such file or directory (os error 2)
-    "#]]);
+    "#]],
+    );
     sandbox.file("pods.yaml", "kind: PodList\nitems: []\n");
-    check_drift(sandbox.run(&["running", "--input", "pods.yaml"]), 2, &expect![[r#"
+    check_drift(
+        sandbox.run(&["running", "--input", "pods.yaml"]),
+        2,
+        &expect![[r#"
         exit 2
         --- stdout
         --- stderr
         error: pods.yaml: line 1, column 1: expected value
 
         hint: what is wanted is the answer of `kubectl get pods --all-namespaces -o json`, of `kubectl get nodes -o json`, or both
-    "#]]);
+    "#]],
+    );
     sandbox.file("empty.json", r#"{"kind": "List", "items": [{"kind": "Secret"}]}"#);
-    check_drift(sandbox.run(&["running", "--input", "empty.json"]), 0, &expect![[r#"
+    check_drift(
+        sandbox.run(&["running", "--input", "empty.json"]),
+        0,
+        &expect![[r#"
         exit 0
         --- stdout
         --- stderr
         note: passed over, as neither pods nor nodes: 1 of kind Secret
         note: no pod was found
-    "#]]);
-    check_drift(sandbox.run(&["running", "--input", "pods.json", "-l", "a b"]), 2, &expect![[r#"
+    "#]],
+    );
+    check_drift(
+        sandbox.run(&["running", "--input", "pods.json", "-l", "a b"]),
+        2,
+        &expect![[r#"
         exit 2
         --- stdout
         --- stderr
         error: --selector: `a b` is no label selector: `label=value`, `label!=value`, `label`, `!label`, `label in (a,b)` are
-    "#]]);
-    check_drift(sandbox.run(&["running", "--input", "pods.json", "--format", "github"]), 2, &expect![[r#"
+    "#]],
+    );
+    check_drift(
+        sandbox.run(&["running", "--input", "pods.json", "--format", "github"]),
+        2,
+        &expect![[r#"
         exit 2
         --- stdout
         --- stderr
         error: --format github is for what is found in files
-    "#]]);
+    "#]],
+    );
     sandbox.file("evil.json", r#"{"kind": "Pod", "metadata": {"name": "a\u001b[31m\n==> Job ID: b"}}"#);
-    check_drift(sandbox.run(&["running", "--input", "evil.json"]), 0, &expect![[r#"
+    check_drift(
+        sandbox.run(&["running", "--input", "evil.json"]),
+        0,
+        &expect![[r#"
         exit 0
         --- stdout
         ==> Pod: /a�[31m�==> Job ID: b
         --- stderr
-    "#]]);
+    "#]],
+    );
 }
 
 /// kubectl's place, or `None` where there is none; CI must have one.
@@ -261,7 +294,10 @@ fn who_may_not_see_nodes_goes_on_without() {
     let refusal = r#"nodes is forbidden: User "tester" cannot list resource "nodes" in API group "" at the cluster scope"#;
     server.instead("nodes", failure(403, "Forbidden", refusal));
     let words = ["running", "--kubeconfig", "kubeconfig", "--drift"];
-    check_drift(sandbox.run(&words), 1, &expect![[r#"
+    check_drift(
+        sandbox.run(&words),
+        1,
+        &expect![[r#"
         exit 1
         --- stdout
         127.0.0.1:5000/reana/bb:1.0.0 stands for different content
@@ -280,10 +316,14 @@ fn who_may_not_see_nodes_goes_on_without() {
         --- stderr
         warning: nodes can't be seen, so that only what pods run is compared, and only by the digest that each reports: Error from server (Forbidden): nodes is forbidden: User "tester" cannot list resource "nodes" in API group "" at the cluster scope
         11 tags: 2 different content on nodes, 9 the same everywhere
-    "#]]);
+    "#]],
+    );
     let refusal = r#"pods is forbidden: User "tester" cannot list resource "pods" in API group "" at the cluster scope"#;
     server.instead("pods", failure(403, "Forbidden", refusal));
-    check_drift(sandbox.run(&words), 4, &expect![[r#"
+    check_drift(
+        sandbox.run(&words),
+        4,
+        &expect![[r#"
         exit 4
         --- stdout
         --- stderr
@@ -291,7 +331,8 @@ fn who_may_not_see_nodes_goes_on_without() {
         Error from server (Forbidden): pods is forbidden: User "tester" cannot list resource "pods" in API group "" at the cluster scope
 
         hint: name a namespace that you may look into: `--namespace NAME`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -316,14 +357,18 @@ fn a_cluster_without_an_answer() {
 #[test]
 fn without_kubectl() {
     let sandbox = Sandbox::new(Path::new(PROGRAM)).env("PATH", "/nowhere");
-    check_drift(sandbox.run(&["running"]), 4, &expect![[r#"
+    check_drift(
+        sandbox.run(&["running"]),
+        4,
+        &expect![[r#"
         exit 4
         --- stdout
         --- stderr
         error: there is no kubectl on PATH
 
         hint: install kubectl, or give `--input FILE` what `kubectl get pods -o json` said elsewhere
-    "#]]);
+    "#]],
+    );
 }
 
 /// A kubectl that never ends is ended; what it says beside is no harm.
@@ -337,12 +382,16 @@ fn a_kubectl_that_hangs_is_ended() {
     std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o755);
     std::fs::set_permissions(folder.join("kubectl"), rights).expect("rights");
     let sandbox = sandbox.env("PATH", &format!("{}:/usr/bin:/bin", folder.display()));
-    check_drift(sandbox.run(&["running", "--timeout", "1"]), 4, &expect![[r#"
+    check_drift(
+        sandbox.run(&["running", "--timeout", "1"]),
+        4,
+        &expect![[r#"
         exit 4
         --- stdout
         --- stderr
         error: kubectl gave no answer within 1 seconds
 
         hint: does `kubectl get pods` answer? `--timeout SECONDS` gives it longer
-    "#]]);
+    "#]],
+    );
 }

@@ -118,15 +118,15 @@ pub(crate) fn get(question: &Question<'_>, words: &[&str]) -> Result<Vec<u8>, Cl
     })
 }
 
+/// Bytes of a stream, and whether there was more than is kept.
+type Heard = io::Result<(Vec<u8>, bool)>;
+
 /// Both streams, to their ends; kubectl's plug-ins may keep them open longer than it lives.
 fn listen(child: &mut Child, limit: Duration, seconds: u64) -> Result<(Vec<u8>, Vec<u8>), ClusterError> {
     let stdout = child.stdout.take().map(|stream| read_aside(stream, LIMIT));
     let stderr = child.stderr.take().map(|stream| read_aside(stream, SAID_LIMIT));
-    let take = |stream: Option<Receiver<io::Result<(Vec<u8>, bool)>>>| match stream
-        .map(|it| it.recv_timeout(limit))
-    {
-        Some(Ok(Ok(read))) => Ok(read),
-        Some(Ok(Err(error))) => Err(ClusterError::Program(error)),
+    let take = |stream: Option<Receiver<Heard>>| match stream.map(|it| it.recv_timeout(limit)) {
+        Some(Ok(heard)) => heard.map_err(ClusterError::Program),
         Some(Err(RecvTimeoutError::Timeout)) => Err(ClusterError::Timeout(seconds)),
         Some(Err(RecvTimeoutError::Disconnected)) | None => {
             Err(ClusterError::Program(io::ErrorKind::BrokenPipe.into()))
@@ -139,20 +139,20 @@ fn listen(child: &mut Child, limit: Duration, seconds: u64) -> Result<(Vec<u8>, 
     take(stderr).map(|(stderr, _)| (stdout, stderr))
 }
 
-/// Reads a stream in a thread of its own: at most so many bytes, and whether there was more.
-fn read_aside(mut stream: impl Read + Send + 'static, limit: u64) -> Receiver<io::Result<(Vec<u8>, bool)>> {
+/// Reads a stream in a thread of its own, at most so many bytes.
+fn read_aside(mut stream: impl Read + Send + 'static, limit: u64) -> Receiver<Heard> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
-        let read = read_limited(&mut stream, limit);
+        let heard = read_limited(&mut stream, limit);
         // Nobody waits any more where the time was over.
-        let _late = sender.send(read);
+        let _late = sender.send(heard);
         // A program that can't write would stop; what it still says is let go.
         let _end = io::copy(&mut stream, &mut io::sink());
     });
     receiver
 }
 
-fn read_limited(stream: &mut impl Read, limit: u64) -> io::Result<(Vec<u8>, bool)> {
+fn read_limited(stream: &mut impl Read, limit: u64) -> Heard {
     let mut bytes = Vec::new();
     stream.take(limit).read_to_end(&mut bytes)?;
     let is_full = u64::try_from(bytes.len()).is_ok_and(|length| length == limit);
