@@ -1,5 +1,9 @@
 //! `reana-lock running`: on recorded answers of a real cluster, from files and through kubectl.
-#![expect(clippy::disallowed_methods, reason = "tests look for kubectl")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "tests look for kubectl, and say where there is none"
+)]
 
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,8 @@
 mod dockerignore;
 mod inputs;
 mod reference;
-mod tag;
 pub mod running;
+mod tag;
 
 pub use dockerignore::{Dockerignore, DockerignoreError};
 pub use inputs::{FileInput, Inputs, PackageInput, Quoted, SCHEME};

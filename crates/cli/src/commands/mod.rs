@@ -9,7 +9,7 @@ pub(crate) mod fleet;
 pub(crate) mod generate;
 pub(crate) mod inputs;
 pub(crate) mod metadata;
-pub(crate) mod tag;
 pub(crate) mod running;
+pub(crate) mod tag;
 pub(crate) mod tree;
 pub(crate) mod why;
