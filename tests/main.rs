@@ -27,6 +27,7 @@
 //! | `pip_config` | pip's configuration as defaults |
 //! | `pylock` | locks in the form of PEP 751 |
 //! | `running` | `reana-lock running`, with recorded answers of a cluster |
+//! | `verify` | a lock beside what pip says is installed |
 //! | `why`, `tree`, `diff` | what locks tell without the index |
 //!
 //! `harness` makes the sandbox and its index.
@@ -61,4 +62,5 @@ mod pip_config;
 mod pylock;
 mod running;
 mod tree;
+mod verify;
 mod why;

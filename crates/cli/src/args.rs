@@ -3,6 +3,7 @@
 
 mod images;
 mod running;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
 pub(crate) use running::RunningArgs;
+pub(crate) use verify::VerifyArgs;
 
 /// Locks the Python dependencies of a fleet of container images, and keeps image tags honest.
 #[derive(Debug, Parser)]
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Inputs(Box<InputsArgs>),
     /// Tell which content runs: the digest of each job's and pod's image, as its node reports it
     Running(Box<RunningArgs>),
+    /// Compare a lock with what pip says is installed in an image
+    Verify(VerifyArgs),
     /// Print the completion script of a shell
     Completions {
         /// The shell

@@ -19,6 +19,7 @@ mod python_target;
 mod running;
 mod settings;
 mod ui;
+mod verify;
 mod written;
 
 use std::panic::AssertUnwindSafe;
@@ -64,6 +65,7 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
         Command::Tag(args) => commands::tag::run(&args, ui, env),
         Command::Inputs(args) => commands::inputs::run(&args, ui, env),
         Command::Running(args) => commands::running::run(&args, ui, env),
+        Command::Verify(args) => commands::verify::run(&args, ui, env),
         Command::Completions { shell } => commands::generate::completions(shell, ui),
         Command::Man => commands::generate::man(ui),
         Command::Generate { folder } => commands::generate::all(&folder, ui),

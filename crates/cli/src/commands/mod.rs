@@ -12,4 +12,5 @@ pub(crate) mod metadata;
 pub(crate) mod running;
 pub(crate) mod tag;
 pub(crate) mod tree;
+pub(crate) mod verify;
 pub(crate) mod why;

@@ -143,6 +143,19 @@ fn read_limited(path: &Path, limit: u64) -> Result<Vec<u8>, DiskError> {
     }
 }
 
+/// What comes by stdin, at most [`READ_LIMIT`].
+pub(crate) fn read_stdin() -> Result<Vec<u8>, DiskError> {
+    let path = PathBuf::from("stdin");
+    let mut bytes = Vec::new();
+    let read = io::stdin().take(READ_LIMIT.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|source| DiskError::of(&path, "read", source))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length <= READ_LIMIT) {
+        Ok(bytes)
+    } else {
+        Err(DiskError::TooLarge { path })
+    }
+}
+
 /// A file's bytes, or `None` where there is none.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, DiskError> {
     match read(path) {
