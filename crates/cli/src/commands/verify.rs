@@ -210,7 +210,10 @@ fn tell(report: &Report<'_>, ui: &Ui) {
     }
     let pins = if *pins == 1 { "1 pin".to_owned() } else { format!("{pins} pins") };
     let outcome = match findings.len() {
-        0 => "all are installed as they are pinned, and nothing else is".to_owned(),
+        0 if report.notes.is_empty() => {
+            "all are installed as they are pinned, and nothing else is".to_owned()
+        }
+        0 => "what could be compared is installed as it is pinned".to_owned(),
         1 => "1 difference".to_owned(),
         count => format!("{count} differences"),
     };

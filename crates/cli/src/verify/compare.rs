@@ -246,7 +246,14 @@ mod tests {
         let wrong = entry("a", "https://y.example/a-1.zip", "b");
         let b = r#"{"metadata": {"name": "b", "version": "1"}}"#;
         check(&lock, &report(&right, b), &[], &expect![[r#"{"pins":2,"findings":[],"tools":[],"own":[]}"#]]);
-        check(&lock, &report(&wrong, &entry("b", "https://x.example/b-1.zip", "c")), &[], &expect![[r#""#]]);
+        check(
+            &lock,
+            &report(&wrong, &entry("b", "https://x.example/b-1.zip", "c")),
+            &[],
+            &expect![[
+                r#"{"pins":2,"findings":[{"kind":"source","name":"a","line":1,"pinned":"https://x.example/a-1.zip","installed":"https://y.example/a-1.zip"},{"kind":"hash","name":"a","line":1,"pinned":"https://x.example/a-1.zip","installed":"sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"},{"kind":"source","name":"b","line":3,"pinned":"1","installed":"https://x.example/b-1.zip"}],"tools":[],"own":[]}"#
+            ]],
+        );
     }
 
     #[test]
@@ -260,9 +267,35 @@ mod tests {
             let each: Vec<String> = packages.iter().map(|name| folder(name)).collect();
             format!(r#"{{"version": "1", "installed": [{}]}}"#, each.join(", "))
         };
-        check("", &report(&["app"]), &[], &expect![[r#""#]]);
-        check("", &report(&["app", "lib"]), &[], &expect![[r#""#]]);
-        check("", &report(&["app", "lib"]), &["app"], &expect![[r#""#]]);
-        check("", &report(&["pip", "app"]), &["app"], &expect![[r#""#]]);
+        check(
+            "",
+            &report(&["app"]),
+            &[],
+            &expect![[r#"{"pins":0,"findings":[],"tools":[],"own":[{"name":"app","version":"1"}]}"#]],
+        );
+        check(
+            "",
+            &report(&["app", "lib"]),
+            &[],
+            &expect![[
+                r#"{"pins":0,"findings":[{"kind":"extra","name":"app","line":null,"pinned":null,"installed":"1 from file:///code/app"},{"kind":"extra","name":"lib","line":null,"pinned":null,"installed":"1 from file:///code/lib"}],"tools":[],"own":[]}"#
+            ]],
+        );
+        check(
+            "",
+            &report(&["app", "lib"]),
+            &["app"],
+            &expect![[
+                r#"{"pins":0,"findings":[{"kind":"extra","name":"lib","line":null,"pinned":null,"installed":"1 from file:///code/lib"}],"tools":[],"own":[{"name":"app","version":"1"}]}"#
+            ]],
+        );
+        check(
+            "",
+            &report(&["pip", "app"]),
+            &["app"],
+            &expect![[
+                r#"{"pins":0,"findings":[{"kind":"extra","name":"pip","line":null,"pinned":null,"installed":"1 from file:///code/pip"}],"tools":[],"own":[{"name":"app","version":"1"}]}"#
+            ]],
+        );
     }
 }
