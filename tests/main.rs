@@ -19,6 +19,7 @@
 //! | `faults` | servers, archives and disks that fail or attack |
 //! | `fuzz_corpora` | what fuzzers are fed, fed once |
 //! | `generate` | completions, the manual page, help |
+//! | `git_requirements` | requirements that name repositories |
 //! | `groups` | `--group`, the status of projects, `--trace` |
 //! | `interrupted` | runs that were killed while they wrote |
 //! | `lock_header` | what is read back from the header of an old lock |
@@ -52,6 +53,7 @@ mod faults;
 mod fleet;
 mod fuzz_corpora;
 mod generate;
+mod git_requirements;
 mod groups;
 mod harness;
 mod interrupted;

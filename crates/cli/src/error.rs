@@ -12,10 +12,12 @@ use crate::doors::cluster::ClusterError;
 use crate::doors::disk::DiskError;
 use crate::doors::git::GitError;
 use crate::doors::git::describe::DescribeError;
+use crate::doors::git::remote::RemoteError;
 use crate::exit::Exit;
 use crate::fleet::FleetError;
 use crate::journal::JournalError;
 use crate::lock::catalog::FolderError;
+use crate::lock::repositories::RepositoryError;
 
 /// Why a run failed, as the user reads it.
 #[derive(Clone, Debug)]
@@ -87,6 +89,8 @@ impl Failure {
     fn from_catalog(name: &PackageName, source: &(dyn std::error::Error + Send + Sync + 'static)) -> Self {
         let mut failure = if let Some(error) = source.downcast_ref::<Arc<Error>>() {
             Self::from_index(error)
+        } else if let Some(error) = source.downcast_ref::<Arc<RepositoryError>>() {
+            Self::from_repository(error)
         } else if let Some(error) = source.downcast_ref::<FolderError>() {
             Self::input(error.to_string())
         } else {
@@ -94,6 +98,33 @@ impl Failure {
         };
         failure.message = format!("{name} could not be looked up: {}", failure.message);
         failure
+    }
+
+    /// Repositories that requirements name.
+    fn from_repository(error: &RepositoryError) -> Self {
+        let no_answer = Self::no_answer(error.to_string());
+        match error {
+            RepositoryError::Address { .. } => Self::input(error.to_string()),
+            RepositoryError::NotOwn(_) => {
+                Self::input(error.to_string()).hint("require it yourself, if it is to be trusted")
+            }
+            RepositoryError::Offline { .. } => {
+                no_answer.hint("run once without `--offline`, so that the cache has it")
+            }
+            RepositoryError::NoRevision { .. } => {
+                no_answer.hint("is the name spelled right, and was it pushed?")
+            }
+            RepositoryError::Empty(_) => no_answer.hint("name a branch, a tag or a commit: `…@NAME`"),
+            RepositoryError::Remote { error: RemoteError::Program(_), .. } => {
+                no_answer.hint("install git: repositories are read by it")
+            }
+            RepositoryError::Remote { error, .. } if error.is_refusal() => no_answer.hint(
+                "nobody is asked for a password: give git a credential helper, or ssh a key in its agent",
+            ),
+            RepositoryError::Remote { .. } => {
+                no_answer.hint("does `git ls-remote` of that address work here?")
+            }
+        }
     }
 
     /// Nothing satisfies everything.

@@ -221,6 +221,14 @@ fn cache(args: &IndexArgs, env: &Env) -> CacheMode {
     named.or_else(usual).map_or(CacheMode::Memory, CacheMode::Folder)
 }
 
+/// The folder of the cache; `None` where this run remembers nothing.
+pub(crate) fn cache_folder(args: &IndexArgs, env: &Env) -> Option<PathBuf> {
+    match cache(args, env) {
+        CacheMode::Folder(folder) => Some(folder),
+        CacheMode::Memory => None,
+    }
+}
+
 /// The moment after which uploads are not seen.
 fn exclude_newer(args: &IndexArgs, config: &Config) -> Result<Option<jiff::Timestamp>, Failure> {
     let typed = args.exclude_newer.as_deref().map(str::parse::<Moment>).transpose();

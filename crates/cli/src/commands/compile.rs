@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reana_model::PackageName;
+use reana_model::{PackageName, Requirement};
 use reana_resolver::Catalog as _;
 
 use crate::args::{CompileArgs, Format};
@@ -21,6 +21,7 @@ use crate::lock::build_requirements;
 use crate::lock::catalog::{Builds, RunCatalog};
 use crate::lock::prepare::{self, Prepared};
 use crate::lock::report;
+use crate::lock::repositories::Repositories;
 use crate::lock::scout::Kept;
 use crate::lock::solve::{self, Locked};
 use crate::settings::{self, Places};
@@ -101,8 +102,13 @@ pub(crate) fn jobs(
     for preference in prepared.iter().flat_map(|prepared| &prepared.request.preferences) {
         kept.entry(preference.name.clone()).or_default().insert(preference.version.clone());
     }
+    let cache = settings::cache_folder(&args.index, env);
+    let repositories = Arc::new(Repositories::new(cache, args.index.offline));
     let mut jobs = Vec::new();
     for prepared in prepared {
+        let request = &prepared.request;
+        let direct = request.roots.iter().chain(&request.constraints).chain(&request.overrides);
+        direct.filter_map(Requirement::direct).for_each(|direct| repositories.allow(&direct.url));
         let known = catalogs.iter().find(|(places, _)| *places == prepared.places);
         let catalog = if let Some((_, catalog)) = known {
             Arc::clone(catalog)
@@ -124,7 +130,7 @@ pub(crate) fn jobs(
                 index_url: prepared.places.main_index().map(str::to_owned),
                 done: Mutex::default(),
             };
-            let catalog = Arc::new(RunCatalog::new(client, builds, kept.clone()));
+            let catalog = Arc::new(RunCatalog::new(client, builds, kept.clone(), Arc::clone(&repositories)));
             catalogs.push((prepared.places.clone(), Arc::clone(&catalog)));
             catalog
         };

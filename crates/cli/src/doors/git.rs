@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub(crate) mod describe;
+pub(crate) mod remote;
 
 /// Variables that git needs to know whose it is. All others, `GIT_DIR` above all, are kept from it.
 const KEPT: [&str; 16] = [
@@ -276,23 +277,34 @@ fn failed(folder: &Path, what: &str, said: &str) -> GitError {
     GitError::Failed { folder: folder.to_owned(), what: what.to_owned(), said }
 }
 
+/// git, with its options and an environment that holds nothing but what was chosen for it.
+fn program(first: &[&OsStr], also_kept: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    let names = KEPT.iter().chain(also_kept);
+    let kept: Vec<(&str, OsString)> =
+        names.filter_map(|&name| Some((name, std::env::var_os(name)?))).collect();
+    command
+        .args(first)
+        .args(OPTIONS)
+        .env_clear()
+        .envs(kept)
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_EDITOR", ":")
+        .env("LC_ALL", "C");
+    command
+}
+
 fn run(
     folder: &Path,
     words: &[&str],
     input: &[u8],
     variables: &[(&str, &OsStr)],
 ) -> Result<Output, GitError> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(folder).args(OPTIONS).args(words).env_clear();
-    let kept: Vec<(&str, OsString)> =
-        KEPT.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))).collect();
+    let mut command = program(&[OsStr::new("-C"), folder.as_os_str()], &[]);
     command
-        .envs(kept)
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_EDITOR", ":")
-        .env("LC_ALL", "C")
+        .args(words)
         .envs(variables.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -177,7 +177,7 @@ pub(crate) fn lock(
     }
     let merged = resolution.merged();
     let none = pins::Allowed::new();
-    let pins = pins::pins_of(&merged, &needs.sources, prepared.hashes, &none, catalog.client())?;
+    let pins = pins::pins_of(&merged, &needs.sources, prepared.hashes, &none, catalog)?;
     let served: Vec<String> = sdists.iter().map(Sdist::shown).collect();
     let purpose = if served.is_empty() {
         "Nothing of the lock is built when it is installed.".to_owned()

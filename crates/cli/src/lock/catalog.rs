@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use reana_index::Client;
-use reana_manifest::Extras;
+use reana_manifest::{Extras, Files};
 use reana_model::metadata::{Grade, Metadata};
 use reana_model::requirement::{Direct, parse_specifiers_mended};
 use reana_model::{DistFile, Listing, Origin, PackageName, Requirement, Target, Version};
 use reana_resolver::{Catalog, CatalogError, DirectAnswer, MetadataAnswer, NamePolicy};
 
+use super::git_address::GitAddress;
+use super::repositories::{Folder, Repositories, RepositoryError};
 use super::scout::{Kept, Scouts};
 use crate::doors::disk::Project;
 use crate::doors::python::{self, BuildError, BuiltMetadata};
@@ -22,6 +24,7 @@ pub(crate) struct RunCatalog {
     client: Arc<Client>,
     scouts: Scouts,
     builds: Builds,
+    repositories: Arc<Repositories>,
 }
 
 /// Which sdists may be built, with what.
@@ -55,18 +58,38 @@ pub(crate) enum FolderError {
         /// What was asked for.
         wanted: PackageName,
     },
-    /// A kind of address that can't be locked.
-    #[error(
-        "`{0}` can't be locked: repositories have no sha256; release the package, or give an archive's URL"
-    )]
-    Repository(String),
+    /// A repository has no such folder.
+    #[error("{0} has no folder `{1}`")]
+    NoFolder(String, String),
 }
 
 impl RunCatalog {
     /// A catalog over a client. `kept` is what old locks pin, as a hint for fetching ahead.
-    pub(crate) fn new(client: Client, builds: Builds, kept: Kept) -> Self {
+    pub(crate) fn new(client: Client, builds: Builds, kept: Kept, repositories: Arc<Repositories>) -> Self {
         let client = Arc::new(client);
-        Self { scouts: Scouts::new(Arc::clone(&client), kept), client, builds }
+        Self { scouts: Scouts::new(Arc::clone(&client), kept), client, builds, repositories }
+    }
+
+    /// The repository that an address names and the commit that was taken of it; `None` where it names none.
+    pub(crate) fn pinned(&self, url: &str) -> Option<(GitAddress, String)> {
+        is_repository(url).then(|| self.repositories.pinned(url)).flatten()
+    }
+
+    fn repository(&self, direct: &Direct, target: &Target) -> Result<Metadata, CatalogError> {
+        let shared = |error: Arc<RepositoryError>| Box::new(error) as CatalogError;
+        let (address, checkout) = self.repositories.checkout(&direct.url).map_err(shared)?;
+        let shown = address.at(checkout.commit.get(..12).unwrap_or_default());
+        let shown = shown.split('#').next().unwrap_or_default();
+        let folder = Folder { checkout: &checkout, folder: &address.subdirectory };
+        if !folder.is_there() {
+            return Err(Box::new(FolderError::NoFolder(shown.to_owned(), address.subdirectory.clone())));
+        }
+        let below = if address.subdirectory.is_empty() {
+            String::new()
+        } else {
+            format!("/{}", address.subdirectory)
+        };
+        project_metadata(&folder, &format!("{shown}{below}"), target)
     }
 
     /// The client, for hashes and progress.
@@ -141,14 +164,16 @@ impl Catalog for RunCatalog {
         name: &PackageName,
         target: &Target,
     ) -> Result<DirectAnswer, CatalogError> {
-        if is_repository(&direct.url) {
-            return Err(Box::new(FolderError::Repository(direct.given.clone())));
-        }
-        if let Some(folder) = folder_of(&direct.url) {
-            let metadata = folder_metadata(&folder, &direct.given, target)?;
+        let local = if is_repository(&direct.url) {
+            Some(self.repository(direct, target)?)
+        } else {
+            let folder = folder_of(&direct.url);
+            folder.map(|folder| folder_metadata(&folder, &direct.given, target)).transpose()?
+        };
+        if let Some(metadata) = local {
             if metadata.name != *name {
                 let found = metadata.name.to_string();
-                let (folder, wanted) = (direct.given.clone(), name.clone());
+                let (folder, wanted) = (reana_lockfile::without_credentials(&direct.given), name.clone());
                 return Err(Box::new(FolderError::OtherName { folder, found, wanted }));
             }
             return Ok(DirectAnswer {
@@ -188,10 +213,13 @@ pub(crate) fn folder_metadata(
     given: &str,
     target: &Target,
 ) -> Result<Metadata, CatalogError> {
+    project_metadata(&Project::open(folder)?, given, target)
+}
+
+fn project_metadata(files: &dyn Files, given: &str, target: &Target) -> Result<Metadata, CatalogError> {
     let fail = |problem: String| Box::new(FolderError::Manifest(problem)) as CatalogError;
-    let project = Project::open(folder)?;
     let declared =
-        reana_manifest::read_project(&project, given, target).map_err(|error| fail(error.to_string()))?;
+        reana_manifest::read_project(files, given, target).map_err(|error| fail(error.to_string()))?;
     let name = declared.name.clone().map_err(|unknown| fail(unknown.to_string()))?;
     let name = name.ok_or_else(|| fail(format!("{given}: the manifest names no package")))?;
     let version = declared.version.clone().ok().flatten();

@@ -1,4 +1,4 @@
-//! Making locks: what a component declares (`prepare`, with `declared`, `requirements`, `targets`, `command`), the catalog that it is solved over (`catalog`), the
+//! Making locks: what a component declares (`prepare`, with `declared`, `requirements`, `targets`, `command`), the catalog that it is solved over (`catalog`, with `repositories`), the
 //! solution as text (`solve`, `pins`), and what is said about it (`report`).
 
 pub(crate) mod build_requirements;
@@ -6,11 +6,13 @@ pub(crate) mod catalog;
 mod command;
 mod declared;
 mod format;
+mod git_address;
 mod groups;
 pub(crate) mod pins;
 pub(crate) mod prepare;
 mod pylock;
 pub(crate) mod report;
+pub(crate) mod repositories;
 mod requirements;
 pub(crate) mod scout;
 pub(crate) mod solve;

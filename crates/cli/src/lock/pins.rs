@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use reana_index::Client;
+use reana_model::requirement::Direct;
 use reana_model::{DistFile, Origin, PackageName, Pin, PinSource, Sha256, Via};
 use reana_resolver::{MergedPin, RequiredBy};
 
+use super::catalog::{self, RunCatalog};
 use crate::args::Hashes;
 use crate::error::Failure;
 
@@ -51,14 +53,15 @@ pub(crate) fn pins_of(
     sources: &Sources,
     hashes: Hashes,
     allowed: &Allowed,
-    client: &Client,
+    catalog: &RunCatalog,
 ) -> Result<Vec<Pin>, Failure> {
+    let client = catalog.client();
     for pin in merged.iter().filter(|_| hashes != Hashes::None) {
         files_of(pin, hashes).iter().for_each(|file| client.expect_sha256(&pin.name, file));
     }
     let mut pins = Vec::new();
     for merged in merged {
-        let mut pin = pin_of(merged, sources, hashes, client)?;
+        let mut pin = pin_of(merged, sources, hashes, catalog)?;
         if let Some(allowed) = allowed.get(&pin.name).filter(|_| hashes != Hashes::None) {
             pin.hashes.retain(|hash| allowed.contains(hash));
             if pin.hashes.is_empty() {
@@ -75,8 +78,14 @@ pub(crate) fn pins_of(
     Ok(pins)
 }
 
-fn pin_of(merged: &MergedPin, sources: &Sources, hashes: Hashes, client: &Client) -> Result<Pin, Failure> {
-    let source = match (&merged.direct, &merged.arbitrary) {
+fn pin_of(
+    merged: &MergedPin,
+    sources: &Sources,
+    hashes: Hashes,
+    catalog: &RunCatalog,
+) -> Result<Pin, Failure> {
+    let repository = merged.direct.as_ref().and_then(|choice| repository(merged, &choice.direct, catalog));
+    let named = || match (&merged.direct, &merged.arbitrary) {
         (Some(choice), _) if choice.direct.editable => {
             PinSource::Verbatim(format!("-e {}", choice.direct.given))
         }
@@ -87,6 +96,7 @@ fn pin_of(merged: &MergedPin, sources: &Sources, hashes: Hashes, client: &Client
         (None, Some(text)) => PinSource::Arbitrary(text.clone()),
         (None, None) => PinSource::Index,
     };
+    let source = repository.unwrap_or_else(named);
     let via = merged.wanted_by.iter().flat_map(|reason| match &reason.by {
         RequiredBy::Root(origin) | RequiredBy::Constraint(origin) => sources.of(origin),
         RequiredBy::Package(name, _) if *name == merged.name => Vec::new(),
@@ -98,9 +108,38 @@ fn pin_of(merged: &MergedPin, sources: &Sources, hashes: Hashes, client: &Client
         version: merged.version.clone(),
         source,
         marker: merged.marker.clone(),
-        hashes: hashes_of(merged, hashes, client)?,
+        hashes: hashes_of(merged, hashes, catalog.client())?,
         via: via.collect(),
     })
+}
+
+/// The commit of a repository. One that is installed in place keeps its name in the address, for its line has no other.
+fn repository(merged: &MergedPin, direct: &Direct, catalog: &RunCatalog) -> Option<PinSource> {
+    let (address, commit) = catalog.pinned(&direct.url)?;
+    let url = address.at(&commit);
+    if !direct.editable {
+        return Some(PinSource::Url(url));
+    }
+    let (place, fragment) = url.split_once('#').unwrap_or((url.as_str(), ""));
+    let extras: Vec<String> = merged.extras.iter().map(ToString::to_string).collect();
+    let extras = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
+    let rest = if fragment.is_empty() { String::new() } else { format!("&{fragment}") };
+    Some(PinSource::Verbatim(format!("-e {place}#egg={}{extras}{rest}", merged.name)))
+}
+
+/// Refuses repositories where all pins have hashes: pip would refuse the lock.
+pub(crate) fn refuse_repository(by: &str, name: &PackageName, direct: &Direct) -> Option<Failure> {
+    if !catalog::is_repository(&direct.url) {
+        return None;
+    }
+    let given = reana_lockfile::without_credentials(&direct.given);
+    Some(
+        Failure::input(format!(
+            "{by}: `{given}` is a repository, which no hash can be of: pip installs none with `--require-hashes`"
+        ))
+        .hint("lock without hashes (`--no-generate-hashes`), or as a pylock, whose commit is a hash (`--output-format pylock`)")
+        .hint(format!("or release {name}, or name an archive: `{name} @ https://…/archive.tar.gz`")),
+    )
 }
 
 fn hashes_of(merged: &MergedPin, hashes: Hashes, client: &Client) -> Result<BTreeSet<Sha256>, Failure> {

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
 use reana_lockfile::{EmittedOptions, Header, HeaderOut, Lock, Newline, Style};
-use reana_model::{Origin, PackageName, PythonVersion, Requirement, Target};
+use reana_model::{Origin, PackageName, PinSource, PythonVersion, Requirement, Source, Target};
 use reana_resolver::{Preference, Request};
 
 use super::build_requirements::{self, BuildFile};
-use super::pins::{Allowed, Sources};
+use super::git_address::GitAddress;
+use super::pins::{self, Allowed, Sources};
 use super::targets::{self, Choice};
 use super::{command, declared, format};
 use crate::args::{CompileArgs, Hashes, OutputFormat};
@@ -157,6 +158,13 @@ fn one(
     let style = settings::style(args, context.config, header, newline)?;
     let hashes = settings::hashes(args, context.config);
     let (moved, mut moved_to) = moved(args)?;
+    if hashes != Hashes::None && output_format == OutputFormat::Requirements {
+        refuse_repositories(&read.roots, &choice.targets)?;
+    }
+    if let Some(old) = old.as_ref().filter(|_| !args.resolve.upgrade) {
+        let all = [&mut read.roots, &mut read.constraints, &mut read.overrides].into_iter().flatten();
+        all.filter(|wanted| !moved.contains(&wanted.name)).for_each(|wanted| keep_commit(wanted, old));
+    }
     let mut constraints = std::mem::take(&mut read.constraints);
     constraints.append(&mut moved_to);
     let places = Places::of(&args.index, &read.indexes, context.config, pip, &env.cwd)?;
@@ -303,6 +311,35 @@ fn preferences(old: Option<&Lock>, args: &CompileArgs, moved: &BTreeSet<PackageN
         Some(Preference { name: pin.name.clone(), version: pin.version.clone()? })
     };
     pins.filter_map(preference).collect()
+}
+
+/// Repositories can't be locked with hashes, so that they need not be asked.
+fn refuse_repositories(roots: &[Requirement], targets: &[Target]) -> Result<(), Failure> {
+    let applies = |root: &&Requirement| {
+        targets.iter().any(|target| root.marker.evaluate(&target.marker_environment(), &[]))
+    };
+    let refused =
+        |root: &Requirement| pins::refuse_repository(&root.origin.to_string(), &root.name, root.direct()?);
+    roots.iter().filter(applies).find_map(refused).map_or(Ok(()), Err)
+}
+
+/// Takes the commit that the old lock has of a repository, if the same is asked of it as then.
+fn keep_commit(wanted: &mut Requirement, old: &Lock) {
+    let Source::Direct(direct) = &mut wanted.source else { return };
+    let Ok(mut address) = GitAddress::parse(&direct.url) else { return };
+    for pin in old.pins.iter().filter(|pin| pin.name == wanted.name) {
+        let url = match &pin.source {
+            PinSource::Url(url) => url.as_str(),
+            PinSource::Verbatim(text) => text.trim_start_matches("-e").trim(),
+            PinSource::Index | PinSource::Arbitrary(_) => continue,
+        };
+        if let Ok(locked) = GitAddress::parse(url) {
+            address.keep(&locked);
+        }
+    }
+    if address.commit().is_some() {
+        direct.url = address.whole();
+    }
 }
 
 fn header_out(

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use reana_index::Client;
 use reana_lockfile::UnsafePackages;
 use reana_lockfile::pylock::{File, Package, Place, Pylock, Source, render};
 use reana_model::requirements_file::fragment_value;
@@ -10,6 +9,8 @@ use reana_model::{DistFile, MarkerTree, PackageName, Pin, Target, Version};
 use reana_resolver::{MergedPin, RequiredBy};
 use url::Url;
 
+use super::catalog::RunCatalog;
+use super::git_address::GitAddress;
 use super::prepare::Prepared;
 use crate::args::Hashes;
 use crate::error::Failure;
@@ -20,7 +21,7 @@ pub(crate) fn text(
     prepared: &Prepared,
     merged: &[MergedPin],
     pins: &[Pin],
-    client: &Client,
+    catalog: &RunCatalog,
 ) -> Result<String, Failure> {
     if prepared.hashes == Hashes::None {
         return Err(Failure::input("a pylock always has hashes: take `--no-generate-hashes` away"));
@@ -36,7 +37,7 @@ pub(crate) fn text(
         let key = (merged.name.clone(), merged.version.clone());
         let mut wanted = dependencies.get(&key).cloned().unwrap_or_default();
         wanted.retain(|(name, _)| !is_left_out(name));
-        packages.push(package(prepared, merged, pin, wanted, client)?);
+        packages.push(package(prepared, merged, pin, wanted, catalog)?);
     }
     let targets = &prepared.request.targets;
     let oldest = targets.iter().map(|target| (target.python.major, target.python.minor)).min();
@@ -90,11 +91,14 @@ fn package(
     merged: &MergedPin,
     pin: &Pin,
     dependencies: Vec<(PackageName, Option<Version>)>,
-    client: &Client,
+    catalog: &RunCatalog,
 ) -> Result<Package, Failure> {
     let source = match &merged.direct {
-        Some(choice) => direct(prepared, merged, &choice.direct.url, choice.direct.editable)?,
-        None => files(prepared, merged, pin, client)?,
+        Some(choice) => match catalog.pinned(&choice.direct.url) {
+            Some((address, commit)) => repository(&address, commit),
+            None => direct(prepared, merged, &choice.direct.url, choice.direct.editable)?,
+        },
+        None => files(prepared, merged, pin, catalog.client())?,
     };
     let is_folder = matches!(source, Source::Directory { .. });
     let mut pythons: Vec<String> = merged
@@ -121,7 +125,12 @@ fn package(
 }
 
 /// The files whose hashes the pin has. Of several sdists the format takes one.
-fn files(prepared: &Prepared, merged: &MergedPin, pin: &Pin, client: &Client) -> Result<Source, Failure> {
+fn files(
+    prepared: &Prepared,
+    merged: &MergedPin,
+    pin: &Pin,
+    client: &reana_index::Client,
+) -> Result<Source, Failure> {
     let all = if prepared.hashes == Hashes::Target { &merged.target_files } else { &merged.files };
     let (mut wheels, mut sdists) = (Vec::new(), Vec::new());
     for file in all {
@@ -162,18 +171,6 @@ fn rank(name: &str) -> Option<usize> {
 fn direct(prepared: &Prepared, merged: &MergedPin, url: &str, editable: bool) -> Result<Source, Failure> {
     let subdirectory = fragment_value(url, "subdirectory").map(str::to_owned);
     let address = url.split('#').next().unwrap_or(url);
-    if let Some((kind, address)) =
-        address.split_once('+').filter(|(kind, _)| matches!(*kind, "git" | "hg" | "svn" | "bzr"))
-    {
-        let (address, revision) = revision(address);
-        let commit = revision.clone().filter(|revision| is_commit(revision)).ok_or_else(|| {
-            Failure::input(format!("{}: a pylock needs the commit of {kind}+{address}", merged.name))
-                .hint("name it: `@` and its 40 digits at the address's end")
-        })?;
-        let place = place(prepared, &address);
-        let requested_revision = None;
-        return Ok(Source::Vcs { kind: kind.to_owned(), place, requested_revision, commit, subdirectory });
-    }
     if super::catalog::folder_of(address).is_some() {
         let path = match place(prepared, address) {
             Place::Path(path) | Place::Url(path) => path,
@@ -187,22 +184,14 @@ fn direct(prepared: &Prepared, merged: &MergedPin, url: &str, editable: bool) ->
     Ok(Source::Archive { place: place(prepared, address), sha256, subdirectory })
 }
 
-/// An address of a repository without its revision: what follows the last `@` of its path.
-fn revision(address: &str) -> (String, Option<String>) {
-    let path_at =
-        address.find("://").and_then(|at| address.get(at + 3..)?.find('/').map(|slash| at + 3 + slash));
-    let path = path_at.and_then(|at| address.get(at..)).unwrap_or_default();
-    match path.rsplit_once('@') {
-        Some((_, revision)) => {
-            let end = address.len().saturating_sub(revision.len() + 1);
-            (address.get(..end).unwrap_or(address).to_owned(), Some(revision.to_owned()))
-        }
-        None => (address.to_owned(), None),
+fn repository(address: &GitAddress, commit: String) -> Source {
+    Source::Vcs {
+        kind: "git".to_owned(),
+        place: Place::Url(address.remote.url.clone()),
+        requested_revision: address.asked().map(str::to_owned),
+        commit,
+        subdirectory: Some(address.subdirectory.clone()).filter(|folder| !folder.is_empty()),
     }
-}
-
-fn is_commit(revision: &str) -> bool {
-    matches!(revision.len(), 40 | 64) && revision.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 /// A local file by its path from the lock, anything else by its address.
@@ -212,29 +201,5 @@ fn place(prepared: &Prepared, url: &str) -> Place {
     match path {
         Some(path) => Place::Path(paths::relative(&path, &prepared.lock_folder)),
         None => Place::Url(url.to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn revisions() {
-        let check = |address: &str, expected: (&str, Option<&str>)| {
-            let (address, revision) = revision(address);
-            assert_eq!((address.as_str(), revision.as_deref()), expected);
-        };
-        check("https://x.example/a.git@v1", ("https://x.example/a.git", Some("v1")));
-        check("https://x.example/a.git", ("https://x.example/a.git", None));
-        check("ssh://git@x.example/a@b/c@1", ("ssh://git@x.example/a@b/c", Some("1")));
-        check("ssh://git@x.example", ("ssh://git@x.example", None));
-    }
-
-    #[test]
-    fn commits() {
-        assert!(is_commit(&"0a".repeat(20)));
-        assert!(!is_commit(&"0g".repeat(20)));
-        assert!(!is_commit("v1"));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use reana_lockfile::{Change, Lock, LockContent};
 use reana_model::{PackageName, Pin};
-use reana_resolver::{MergedPin, Note, SolveError, Why};
+use reana_resolver::{MergedPin, Note, RequiredBy, SolveError, Why};
 
 use super::build_requirements::{self, BuildLock, Sdist};
 use super::catalog::RunCatalog;
@@ -48,8 +48,10 @@ pub(crate) fn lock(
     let resolution =
         reana_resolver::solve(catalog, &prepared.request).map_err(|error| failure(prepared, &error))?;
     let merged = resolution.merged();
-    let pins =
-        pins::pins_of(&merged, &prepared.sources, prepared.hashes, &prepared.allowed, catalog.client())?;
+    if prepared.hashes != Hashes::None && prepared.output_format == OutputFormat::Requirements {
+        refuse_repositories(&merged)?;
+    }
+    let pins = pins::pins_of(&merged, &prepared.sources, prepared.hashes, &prepared.allowed, catalog)?;
     let content = LockContent {
         header: Some(prepared.header.clone()),
         preview: false,
@@ -58,7 +60,7 @@ pub(crate) fn lock(
         pins: &pins,
     };
     let (text, warnings) = match prepared.output_format {
-        OutputFormat::Pylock => (pylock::text(prepared, &merged, &pins, catalog.client())?, Vec::new()),
+        OutputFormat::Pylock => (pylock::text(prepared, &merged, &pins, catalog)?, Vec::new()),
         OutputFormat::Requirements => (
             reana_lockfile::render(&content, &prepared.style),
             reana_lockfile::warnings(&content, &prepared.style).iter().map(ToString::to_string).collect(),
@@ -87,6 +89,22 @@ pub(crate) fn lock(
         why.extend(found.map_err(|error| failure(prepared, &error))?);
     }
     Ok(Locked { text, pins, changes, merged, why, notes, details, warnings, sdists, build, trace })
+}
+
+/// Repositories that packages require by themselves; what the manifests name was refused before.
+fn refuse_repositories(merged: &[MergedPin]) -> Result<(), Failure> {
+    for pin in merged {
+        let Some(choice) = &pin.direct else { continue };
+        let by = pin.wanted_by.iter().find_map(|reason| match &reason.by {
+            RequiredBy::Package(name, version) => Some(format!("{name} {version}")),
+            RequiredBy::Root(_) | RequiredBy::Constraint(_) => None,
+        });
+        let by = by.unwrap_or_default();
+        if let Some(failure) = pins::refuse_repository(&by, &pin.name, &choice.direct) {
+            return Err(failure);
+        }
+    }
+    Ok(())
 }
 
 /// More passed-over versions, or pins that are years behind, than this are told by their number.

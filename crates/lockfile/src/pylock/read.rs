@@ -135,7 +135,14 @@ fn package(table: &dyn TableLike, line: u32) -> Result<LockedPin, LockProblemKin
         (PinSource::Url(place(archive)), None)
     } else if let Some(vcs) = part("vcs") {
         let of = |key: &str| vcs.get(key).and_then(Item::as_str).unwrap_or_default();
-        (PinSource::Url(format!("{}+{}@{}", of("type"), place(vcs), of("commit-id"))), None)
+        let fragment = [("subdirectory", of("subdirectory")), ("rev", of("requested-revision"))];
+        let fragment: Vec<String> = fragment
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        let fragment = if fragment.is_empty() { String::new() } else { format!("#{}", fragment.join("&")) };
+        (PinSource::Url(format!("{}+{}@{}{fragment}", of("type"), place(vcs), of("commit-id"))), None)
     } else if let Some(folder) = part("directory") {
         let is_editable = folder.get("editable").and_then(Item::as_bool) == Some(true);
         let path = place(folder);

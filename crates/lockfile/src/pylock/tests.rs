@@ -195,7 +195,7 @@ fn reads_what_it_writes() {
         37: b "2.0" python_version >= "3.9" 1 ["a"]
         45: c "https://x.example/c.zip"  1 []
         53: d "-e ./\"d\"'\n"  0 []
-        60: f "git+https://x.example/f.git@0123456789abcdef0123456789abcdef01234567"  0 ["a"]"#]]
+        60: f "git+https://x.example/f.git@0123456789abcdef0123456789abcdef01234567#rev=main"  0 ["a"]"#]]
     .assert_eq(&shown.join("\n"));
 }
 
