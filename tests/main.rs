@@ -21,6 +21,7 @@
 //! | `generate` | completions, the manual page, help |
 //! | `git_requirements` | requirements that name repositories |
 //! | `groups` | `--group`, the status of projects, `--trace` |
+//! | `inputs`, `tag` | what goes into an image, and what it is called |
 //! | `interrupted` | runs that were killed while they wrote |
 //! | `lock_header` | what is read back from the header of an old lock |
 //! | `metadata` | `reana-lock metadata` |
@@ -56,6 +57,7 @@ mod generate;
 mod git_requirements;
 mod groups;
 mod harness;
+mod inputs;
 mod interrupted;
 mod lock_header;
 mod metadata;
@@ -63,6 +65,7 @@ mod odd_worlds;
 mod pip_config;
 mod pylock;
 mod running;
+mod tag;
 mod tree;
 mod verify;
 mod why;

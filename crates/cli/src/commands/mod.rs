@@ -1,5 +1,6 @@
 //! The commands, one file each: `compile` locks, `metadata` shows what a manifest declares, `why` and `tree`
-//! tell who wants whom in a lock, `diff` what changed between two, `generate` writes
+//! tell who wants whom in a lock, `diff` what changed between two, `tag` what an image is called,
+//! `inputs` what goes into it, `generate` writes
 //! what is made from the definitions (completions, manual page, documents).
 
 pub(crate) mod bump;

@@ -153,3 +153,40 @@ fn gone(file: &Path, error: io::Error) -> DiskError {
         error => error,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_what_it_says_has_changed() {
+        // The kernel makes it up while it is read: more bytes come than the file is long.
+        let error = hash(Path::new("/proc/self/status")).expect_err("no steady file");
+        assert!(matches!(error, DiskError::Changed { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_hashed_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("big");
+        let bytes: Vec<u8> = (0_u8..=250).cycle().take(3 * PIECE + 7).collect();
+        fs::write(&file, &bytes).expect("a file");
+        assert_eq!(hash(&file).expect("a hash"), Sha256::of(&bytes));
+        let found = read(folder.path(), &|_| Look::Take).expect("a folder");
+        let expected = Found::File { is_executable: false, sha256: Sha256::of(&bytes) };
+        assert_eq!(found, BTreeMap::from([(b"big".to_vec(), expected)]));
+    }
+
+    #[test]
+    fn what_is_pruned_is_not_looked_into() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("a/b")).expect("a folder");
+        fs::write(folder.path().join("a/b/c"), "").expect("a file");
+        let paths = |on_a: Look| -> Vec<Vec<u8>> {
+            let look = |path: &[u8]| if path == b"a" { on_a } else { Look::Take };
+            read(folder.path(), &look).expect("a folder").into_keys().collect()
+        };
+        assert_eq!(paths(Look::Pass), [b"a/b/c".to_vec()]);
+        assert!(paths(Look::Prune).is_empty());
+    }
+}
