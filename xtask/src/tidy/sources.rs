@@ -19,11 +19,12 @@ const BANNED: [(&str, &str, &str); 6] = [
 ];
 
 /// Modules that may touch the outside: the paths under which the lint against it may be lifted.
-const DOORS: [&str; 7] = [
+const DOORS: [&str; 8] = [
     "crates/cli/src/doors/",
     "crates/cli/src/main.rs",
     "crates/index/build.rs",
     "crates/index/src/",
+    "crates/registry/src/",
     "crates/testkit/",
     "tests/",
     "xtask/src/main.rs",
