@@ -4,6 +4,7 @@
 mod images;
 mod running;
 mod verify;
+mod registry;
 
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
 pub(crate) use running::RunningArgs;
 pub(crate) use verify::VerifyArgs;
+pub(crate) use registry::RegistryArgs;
 
 /// Locks the Python dependencies of a fleet of container images, and keeps image tags honest.
 #[derive(Debug, Parser)]

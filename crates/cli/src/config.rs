@@ -40,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) index: IndexConfig,
     /// How locks are made and written.
     pub(crate) lock: LockConfig,
+    /// How images are called, and how their registries are asked.
+    pub(crate) images: ImagesConfig,
     /// What is special about single components, by name.
     pub(crate) component: BTreeMap<String, ComponentConfig>,
     /// Where the file is; `None` where there is none.
@@ -108,6 +110,19 @@ pub(crate) struct LockConfig {
     pub(crate) build_requirements: Option<String>,
     /// Extras that every component is locked with.
     pub(crate) extras: Vec<String>,
+}
+
+/// How images are called, and how their registries are asked.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub(crate) struct ImagesConfig {
+    /// What stands before a component's name in its image's name. Default: `docker.io/reanahub/`.
+    prefix: Option<String>,
+    /// Registries that are asked without TLS, as `host:port`. One on this machine needs no leave.
+    plain_http: Vec<String>,
+    /// A file with certificates (PEM) that are trusted for registries besides the system's. Relative to this
+    /// file.
+    registry_ca: Option<String>,
 }
 
 /// What is special about one component. What is said here is used instead of what `lock` says;
@@ -237,6 +252,17 @@ impl Config {
     /// The index, if one is named.
     pub(crate) fn index_url(&self) -> Option<Location> {
         self.index.url.as_deref().map(|given| self.location(given))
+    }
+
+    /// Registries that are asked without TLS.
+    pub(crate) fn plain_http(&self) -> &[String] {
+        &self.images.plain_http
+    }
+
+    /// Certificates for registries, and where they are named.
+    pub(crate) fn registry_ca(&self) -> Option<(PathBuf, Origin)> {
+        let file = self.folder().unwrap_or(Path::new("")).join(self.images.registry_ca.as_deref()?);
+        Some((file, self.place_of("images.registry-ca")))
     }
 
     /// Whether nothing is said of indexes.

@@ -6,6 +6,7 @@ use reana_images::TagError;
 use reana_index::{Error, FetchError};
 use reana_manifest::{Problem, ProblemKind};
 use reana_model::PackageName;
+use reana_registry::NoAnswer;
 use reana_resolver::SolveError;
 
 use crate::doors::cluster::ClusterError;
@@ -257,6 +258,40 @@ impl Failure {
             }
             TagError::Dirty => Self { exit: Exit::Wanting, message, hints: Vec::new() }
                 .hint("commit the changes, or take them back"),
+        }
+    }
+
+    /// A registry of images gave no answer.
+    pub(crate) fn from_registry(error: &reana_registry::Error) -> Self {
+        let failure = Self::no_answer(error.to_string());
+        match &error.kind {
+            NoAnswer::Refused { .. } => failure.hint(
+                "`docker login HOST` (or podman's, skopeo's) stores credentials where they are looked for: \
+                 $DOCKER_CONFIG/config.json, ~/.docker/config.json, and the helpers named there",
+            ),
+            NoAnswer::NoTls(_) => failure.hint("`--plain-http HOST` asks it without TLS, if that is right"),
+            NoAnswer::Connect(reason) if reason.contains("certificate") => failure
+                .hint("`--registry-ca FILE` trusts the certificates in a file, SSL_CERT_FILE does, too"),
+            NoAnswer::Connect(_) | NoAnswer::Timeout => {
+                failure.hint("is the registry up, its name right, and a proxy needed?")
+            }
+            NoAnswer::Altered { .. } => failure
+                .hint("the image was altered on its way or at its place: don't use it before you know why"),
+            NoAnswer::TooMany { .. } => {
+                failure.hint("try again later, or log in: registries allow more then")
+            }
+            NoAnswer::UnknownChallenge(_)
+            | NoAnswer::Credentials(_)
+            | NoAnswer::UnprotectedTokens(_)
+            | NoAnswer::Status { .. }
+            | NoAnswer::NotARegistry(_)
+            | NoAnswer::NotAManifest(_)
+            | NoAnswer::NotAConfig { .. }
+            | NoAnswer::Gone { .. }
+            | NoAnswer::Moved { .. }
+            | NoAnswer::TooLarge { .. }
+            | NoAnswer::Http(_)
+            | NoAnswer::Nothing => failure,
         }
     }
 

@@ -17,6 +17,7 @@ mod paths;
 mod pip_config;
 mod python_target;
 mod running;
+mod registry;
 mod settings;
 mod ui;
 mod verify;

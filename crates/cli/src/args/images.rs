@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{Format, IndexArgs};
+use super::{Format, IndexArgs, RegistryArgs};
 
 /// How a tag is made of what git says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -40,6 +40,9 @@ pub(crate) struct InputsArgs {
     /// What the build is told
     #[command(flatten)]
     pub(crate) build: BuildArgs,
+    /// How registries are asked
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
     /// Where packages come from
     #[command(flatten)]
     pub(crate) index: IndexArgs,

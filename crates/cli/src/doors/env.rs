@@ -20,6 +20,8 @@ pub(crate) struct Env {
     pub(crate) cache_dir: Option<PathBuf>,
     /// `SSL_CERT_FILE`: further roots to trust.
     pub(crate) ssl_cert_file: Option<PathBuf>,
+    /// `DOCKER_CONFIG`: the folder of docker's config.json, if not `~/.docker`.
+    pub(crate) docker_config: Option<PathBuf>,
     /// `NETRC`: where the credentials are, if not in `~/.netrc`.
     pub(crate) netrc: Option<PathBuf>,
     /// `PATH`, to find a Python in when something may be built.
@@ -98,6 +100,7 @@ impl Env {
             xdg_cache_home: path("XDG_CACHE_HOME").filter(|path| path.is_absolute()),
             cache_dir: path("REANA_LOCK_CACHE_DIR"),
             ssl_cert_file: path("SSL_CERT_FILE"),
+            docker_config: path("DOCKER_CONFIG"),
             netrc: path("NETRC"),
             path: set("PATH"),
             custom_compile_command: text("CUSTOM_COMPILE_COMMAND"),

@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 pub(crate) mod cluster;
 pub(crate) mod disk;
+pub(crate) mod docker;
 pub(crate) mod env;
 pub(crate) mod git;
 pub(crate) mod keyring;
