@@ -2,18 +2,18 @@
 //! decided in `settings.rs`.
 
 mod images;
+mod registry;
 mod running;
 mod verify;
-mod registry;
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
+pub(crate) use registry::RegistryArgs;
 pub(crate) use running::RunningArgs;
 pub(crate) use verify::VerifyArgs;
-pub(crate) use registry::RegistryArgs;
 
 /// Locks the Python dependencies of a fleet of container images, and keeps image tags honest.
 #[derive(Debug, Parser)]
