@@ -12,7 +12,7 @@ use crate::pyproject::{self, Directive, From, Project, PyProject};
 use crate::reading::Reading;
 use crate::setup_cfg::{self, Partial, included, requirement_lines};
 use crate::setup_py::{self, Consulted};
-use crate::{Fact, Files, Problem, ProblemKind, Text, Unknown, attr};
+use crate::{Fact, Files, Problem, ProblemKind, Text, Unknown, attr, dynamic};
 
 /// What a project declares. Texts are as declared: neither normalised nor validated.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ pub fn read_project(files: &dyn Files, prefix: &str, target: &Target) -> Result<
     let mut reading = Reading::new(files, prefix);
     let pyproject = pyproject::read(&mut reading)?.unwrap_or_default();
     let mut declared = match foreign_backend(&pyproject) {
-        Some(backend) => foreign(&reading, &pyproject, &backend),
+        Some(backend) => foreign(&mut reading, &pyproject, &backend),
         None => setuptools(&mut reading, &pyproject, target)?,
     };
     for file in reading.consulted {
@@ -80,7 +80,7 @@ fn foreign_backend(pyproject: &PyProject) -> Option<Text> {
     (!known || pyproject.backend_path.is_some()).then_some(backend)
 }
 
-fn foreign(reading: &Reading<'_>, pyproject: &PyProject, backend: &Text) -> Declared {
+fn foreign(reading: &mut Reading<'_>, pyproject: &PyProject, backend: &Text) -> Declared {
     let unknown = |origin: &Origin, expression: String| Unknown {
         origin: origin.clone(),
         expression,
@@ -99,9 +99,16 @@ fn foreign(reading: &Reading<'_>, pyproject: &PyProject, backend: &Text) -> Decl
             requires: Err(whole()),
             extras: Err(whole()),
         });
+        let version = match version {
+            Some(version) => Ok(Some(version)),
+            None if is_its => {
+                dynamic::version(reading, pyproject, &backend.value).unwrap_or_else(|| Err(whole()))
+            }
+            None => Err(whole()),
+        };
         return Declared {
             name: name.map_or_else(|| Err(whole()), |name| Ok(Some(name))),
-            version: version.map_or_else(|| Err(whole()), |version| Ok(Some(version))),
+            version,
             python_requires: own.python,
             install_requires: own.requires,
             extras_require: own.extras,
@@ -115,7 +122,10 @@ fn foreign(reading: &Reading<'_>, pyproject: &PyProject, backend: &Text) -> Decl
         |field: &str| project.dynamic(field).map(|origin| unknown(origin, format!("dynamic: {field}")));
     Declared {
         name: Ok(project.name.clone()),
-        version: dynamic("version").map_or(Ok(project.version.clone()), Err),
+        version: match dynamic("version") {
+            None => Ok(project.version.clone()),
+            Some(unknown) => dynamic::version(reading, pyproject, &backend.value).unwrap_or(Err(unknown)),
+        },
         python_requires: dynamic("requires-python").map_or(Ok(project.requires_python.clone()), Err),
         install_requires: dynamic("dependencies")
             .map_or_else(|| Ok(project.dependencies.clone().unwrap_or_default()), Err),

@@ -3,6 +3,7 @@
 mod attr;
 mod build;
 mod declared;
+mod dynamic;
 pub mod edit;
 mod extras;
 mod fact;

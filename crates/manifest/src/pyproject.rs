@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use reana_model::Origin;
 use toml_edit::{Document, Item, TableLike};
 
+use crate::dynamic::VersionTable;
 use crate::reading::{Reading, line_at};
 use crate::{Fact, Problem, ProblemKind, Text, flit, poetry};
 
@@ -24,6 +25,12 @@ pub(crate) struct PyProject {
     pub(crate) build: Option<(Origin, Option<Vec<Text>>)>,
     /// `dependencies` of hatchling's build hooks and targets, which it asks for beside `requires`.
     pub(crate) hatch_dependencies: Vec<Text>,
+    /// `[tool.hatch.version]`.
+    pub(crate) hatch_version: Option<VersionTable>,
+    /// `[tool.pdm.version]`.
+    pub(crate) pdm_version: Option<VersionTable>,
+    /// The module that flit takes the version from, where its name is given.
+    pub(crate) flit_module: Option<Text>,
     /// Name and version in poetry's or flit's own table, where there is no `[project]`.
     pub(crate) own_table: OwnTable,
     /// `[tool.setuptools.dynamic]`: fields and where their values are.
@@ -126,10 +133,23 @@ impl Reader<'_> {
         }
         let Some(tool) = self.table(root, "tool", "tool")? else { return Ok(found) };
         found.own_table = self.own_table(tool)?;
-        if let Some(hatch) = self.table(tool, "hatch", "tool.hatch")?
-            && let Some(build) = self.table(hatch, "build", "tool.hatch.build")?
-        {
-            self.hatch_dependencies(build, &mut found.hatch_dependencies)?;
+        let version = |table: &dyn TableLike| {
+            let item = table.get("version")?;
+            VersionTable::of(item, self.origin(item.span()))
+        };
+        if let Some(hatch) = self.table(tool, "hatch", "tool.hatch")? {
+            found.hatch_version = version(hatch);
+            if let Some(build) = self.table(hatch, "build", "tool.hatch.build")? {
+                self.hatch_dependencies(build, &mut found.hatch_dependencies)?;
+            }
+        }
+        found.pdm_version = tool.get("pdm").and_then(Item::as_table_like).and_then(version);
+        let flit = tool.get("flit").and_then(Item::as_table_like);
+        let inner = |table: &str| flit.and_then(|flit| flit.get(table)).and_then(Item::as_table_like);
+        for (table, key) in [("module", "name"), ("metadata", "module")] {
+            if let (None, Some(table)) = (&found.flit_module, inner(table)) {
+                found.flit_module = self.string(table, key, "tool.flit: its module")?;
+            }
         }
         if let Some(setuptools) = self.table(tool, "setuptools", "tool.setuptools")? {
             self.setuptools(setuptools, &mut found)?;

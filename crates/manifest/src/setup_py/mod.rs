@@ -34,6 +34,8 @@ mod stmt;
 mod strings;
 mod value;
 
+pub(crate) use regex::python_pattern;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -73,6 +73,29 @@ fn push_literal(out: &mut String, char: char) {
     out.push(char);
 }
 
+/// A pattern of Python's, to be searched for; `None` for what is not known to mean the same here.
+pub(crate) fn python_pattern(pattern: &str, flags: i64) -> Option<fancy_regex::Regex> {
+    compiled(pattern, flags, false, false)
+}
+
+fn compiled(pattern: &str, flags: i64, at_start: bool, whole: bool) -> Option<fancy_regex::Regex> {
+    if pattern.len() > MAX_PATTERN || flags & !(2 | 8 | 16 | 32 | 64) != 0 {
+        return None;
+    }
+    let mut translated = translate(pattern, flags)?;
+    if at_start || whole {
+        // Flags in the middle are those of the whole pattern in Python.
+        let end = if whole { "\\z" } else { "" };
+        translated = format!("\\A(?:{translated}){end}");
+    }
+    fancy_regex::RegexBuilder::new(&translated)
+        .backtrack_limit(MAX_BACKTRACK)
+        .delegate_size_limit(MAX_COMPILED)
+        .delegate_dfa_size_limit(MAX_COMPILED)
+        .build()
+        .ok()
+}
+
 impl Interp<'_> {
     pub(super) fn regex_call(&mut self, name: &str, args: &Args, range: TextRange) -> Run<Option<Value>> {
         let is_compiled = matches!(args.positional.first(), Some(Value::Pattern(_)));
@@ -142,21 +165,7 @@ impl Interp<'_> {
             Value::Str(source) => (source.clone(), flags),
             _ => return None,
         };
-        if source.text.len() > MAX_PATTERN || flags & !(2 | 8 | 16 | 32 | 64) != 0 {
-            return None;
-        }
-        let mut translated = translate(&source.text, flags)?;
-        if at_start || whole {
-            // Flags in the middle are those of the whole pattern in Python.
-            let end = if whole { "\\z" } else { "" };
-            translated = format!("\\A(?:{translated}){end}");
-        }
-        let regex = fancy_regex::RegexBuilder::new(&translated)
-            .backtrack_limit(MAX_BACKTRACK)
-            .delegate_size_limit(MAX_COMPILED)
-            .delegate_dfa_size_limit(MAX_COMPILED)
-            .build()
-            .ok()?;
+        let regex = compiled(&source.text, flags, at_start, whole)?;
         Some(Pattern { source, flags, regex })
     }
 
