@@ -22,6 +22,7 @@
 //! | `git_requirements` | requirements that name repositories |
 //! | `groups` | `--group`, the status of projects, `--trace` |
 //! | `inputs`, `tag` | what goes into an image, and what it is called |
+//! | `images` | `reana-lock images`: references in files |
 //! | `interrupted` | runs that were killed while they wrote |
 //! | `lock_header` | what is read back from the header of an old lock |
 //! | `metadata` | `reana-lock metadata` |
@@ -58,6 +59,7 @@ mod git_requirements;
 mod groups;
 mod harness;
 mod inputs;
+mod images;
 mod interrupted;
 mod lock_header;
 mod metadata;

@@ -3,6 +3,7 @@
 
 mod images;
 mod registry;
+mod references;
 mod running;
 mod verify;
 
@@ -12,6 +13,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
 pub(crate) use registry::RegistryArgs;
+pub(crate) use references::{ImagesCommand, ReferencesArgs, ReferencesDiffArgs};
 pub(crate) use running::RunningArgs;
 pub(crate) use verify::VerifyArgs;
 
@@ -63,6 +65,12 @@ pub(crate) enum Command {
     Running(Box<RunningArgs>),
     /// Compare a lock with what pip says is installed in an image
     Verify(VerifyArgs),
+    /// Look after references to images in files: which move, which stand for different content
+    Images {
+        /// What to do
+        #[command(subcommand)]
+        command: ImagesCommand,
+    },
     /// Print the completion script of a shell
     Completions {
         /// The shell

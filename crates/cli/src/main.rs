@@ -17,6 +17,7 @@ mod paths;
 mod pip_config;
 mod python_target;
 mod registry;
+mod references;
 mod running;
 mod settings;
 mod ui;
@@ -65,6 +66,7 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
         Command::Bump(args) => commands::bump::run(&args, ui, env),
         Command::Tag(args) => commands::tag::run(&args, ui, env),
         Command::Inputs(args) => commands::inputs::run(&args, ui, env),
+        Command::Images { command } => commands::references::run(&command, ui, env),
         Command::Running(args) => commands::running::run(&args, ui, env),
         Command::Verify(args) => commands::verify::run(&args, ui, env),
         Command::Completions { shell } => commands::generate::completions(shell, ui),

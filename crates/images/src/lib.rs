@@ -4,6 +4,7 @@
 mod dockerignore;
 mod inputs;
 mod reference;
+pub mod references;
 pub mod running;
 mod tag;
 

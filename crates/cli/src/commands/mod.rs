@@ -10,6 +10,7 @@ pub(crate) mod fleet;
 pub(crate) mod generate;
 pub(crate) mod inputs;
 pub(crate) mod metadata;
+pub(crate) mod references;
 pub(crate) mod running;
 pub(crate) mod tag;
 pub(crate) mod tree;

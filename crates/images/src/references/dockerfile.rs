@@ -1,0 +1,143 @@
+//! References in Dockerfiles: `FROM`, `COPY --from=`, and the `ARG` before the first `FROM` that names an image.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Form, Placed, Policy, References};
+
+/// A word of an instruction, with its place.
+struct Word<'a> {
+    text: &'a str,
+    start: usize,
+    line: usize,
+    line_start: usize,
+}
+
+pub(super) fn find(text: &str) -> References {
+    let mut found = References::default();
+    let mut stages: BTreeSet<String> = BTreeSet::new();
+    let mut arguments: BTreeMap<String, Placed> = BTreeMap::new();
+    let mut heredoc: Option<String> = None;
+    let (mut start, mut is_continued) = (0, false);
+    for (at, whole) in text.split_inclusive('\n').enumerate() {
+        let line_start = start;
+        start += whole.len();
+        let line = whole.trim_end();
+        if let Some(end) = &heredoc {
+            if line.trim_start_matches('\t') == end.as_str() {
+                heredoc = None;
+            }
+            continue;
+        }
+        let is_comment = line.trim_start().starts_with('#');
+        if is_comment || line.trim().is_empty() {
+            continue;
+        }
+        let is_start = !is_continued;
+        is_continued = line.ends_with('\\') || line.ends_with('`');
+        let words = words(line, line_start, at + 1);
+        let keyword = words.first().map(|word| word.text.to_uppercase()).unwrap_or_default();
+        if is_start && matches!(keyword.as_str(), "RUN" | "COPY" | "ADD") || !is_start {
+            heredoc = heredoc_end(line);
+        }
+        if !is_start {
+            continue;
+        }
+        match keyword.as_str() {
+            "FROM" => from(&words, &mut stages, &arguments, &mut found),
+            "ARG" if stages.is_empty() => argument(&words, text, &mut arguments),
+            "COPY" => copy(&words, text, &stages, &mut found),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn words(line: &str, line_start: usize, number: usize) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut at = 0;
+    for text in line.split([' ', '\t']) {
+        if !text.is_empty() {
+            words.push(Word { text, start: line_start + at, line: number, line_start });
+        }
+        at += text.len() + 1;
+    }
+    words
+}
+
+/// The word that ends a here-document which the line begins.
+fn heredoc_end(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("<<")?;
+    let word = rest.trim_start_matches('-').split([' ', '\t', '>', '|', ';', '&']).next()?;
+    let word = word.trim_matches(['"', '\'']);
+    word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_').then(|| word.to_owned())
+}
+
+impl Word<'_> {
+    /// The rest of the word from a byte of it on, without quotes around.
+    fn placed(&self, from: usize, whole: Option<&str>) -> Option<Placed> {
+        let rest = self.text.get(from..)?;
+        let inner = rest.trim_matches(['"', '\'']);
+        let quote = rest.len() - rest.trim_start_matches(['"', '\'']).len();
+        let start = self.start + from + quote;
+        let before = whole.and_then(|text| text.get(self.line_start..start));
+        let column = before.map_or(start - self.line_start, |before| before.chars().count()) + 1;
+        Some(Placed {
+            text: inner.to_owned(),
+            bytes: Some(start..start + inner.len()),
+            line: self.line,
+            column,
+        })
+    }
+}
+
+fn from(
+    words: &[Word<'_>],
+    stages: &mut BTreeSet<String>,
+    arguments: &BTreeMap<String, Placed>,
+    found: &mut References,
+) {
+    let mut rest = words.iter().skip(1).filter(|word| !word.text.starts_with("--"));
+    let Some(image) = rest.next() else { return };
+    let is_stage = stages.contains(&image.text.to_lowercase());
+    if let (Some(word), Some(name)) = (rest.next(), rest.next())
+        && word.text.eq_ignore_ascii_case("as")
+    {
+        stages.insert(name.text.to_lowercase());
+    } else {
+        // A stage without a name: an ARG after it is not about bases any more.
+        stages.insert(String::new());
+    }
+    if is_stage || image.text.eq_ignore_ascii_case("scratch") {
+        return;
+    }
+    let name = image.text.strip_prefix('$').map(|name| name.trim_matches(['{', '}']));
+    let placed = name.and_then(|name| arguments.get(name).cloned()).or_else(|| image.placed(0, None));
+    if let Some(placed) = placed {
+        found.add(Form::Whole(placed), "FROM", Policy::Build);
+    }
+}
+
+/// `ARG NAME=image`: what `FROM $NAME` takes unless the build is told otherwise.
+fn argument(words: &[Word<'_>], text: &str, arguments: &mut BTreeMap<String, Placed>) {
+    for word in words.iter().skip(1) {
+        if let Some((name, _)) = word.text.split_once('=')
+            && let Some(placed) = word.placed(name.len() + 1, Some(text))
+        {
+            arguments.insert(name.to_owned(), placed);
+        }
+    }
+}
+
+fn copy(words: &[Word<'_>], text: &str, stages: &BTreeSet<String>, found: &mut References) {
+    const FLAG: &str = "--from=";
+    for word in words.iter().skip(1) {
+        let Some(source) = word.text.strip_prefix(FLAG) else { continue };
+        let is_number = source.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number
+            && !stages.contains(&source.to_lowercase())
+            && let Some(placed) = word.placed(FLAG.len(), Some(text))
+        {
+            found.add(Form::Whole(placed), "COPY --from", Policy::Build);
+        }
+    }
+}
