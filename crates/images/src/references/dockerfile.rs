@@ -36,7 +36,7 @@ pub(super) fn find(text: &str) -> References {
         is_continued = line.ends_with('\\') || line.ends_with('`');
         let words = words(line, line_start, at + 1);
         let keyword = words.first().map(|word| word.text.to_uppercase()).unwrap_or_default();
-        if is_start && matches!(keyword.as_str(), "RUN" | "COPY" | "ADD") || !is_start {
+        if !is_start || matches!(keyword.as_str(), "RUN" | "COPY" | "ADD") {
             heredoc = heredoc_end(line);
         }
         if !is_start {
