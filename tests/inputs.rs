@@ -226,13 +226,13 @@ fn a_base_without_a_digest_is_unknown() {
         "ARG TAG=3\nFROM alpine:$TAG AS one\nFROM scratch AS two\nFROM one\nCOPY --from=two / /\nCOPY --from=0 / /\n\
          COPY --from=tools.test/uv:1 /uv /\nRUN --mount=type=bind,from=busybox,target=/b true\n",
     );
-    let output = run(&place, &["--build-arg=TAG=4"]).expect_code(4);
+    let output = run(&place, &["--offline", "--build-arg=TAG=4"]).expect_code(4);
     assert!(output.stdout.starts_with("app unknown\n  arg\tTAG\t4\n"), "{}", output.stdout);
     expect![[r#"
         error: app: no inputs digest: Dockerfile:2: alpine:4: not pinned: unknown; Dockerfile:7: tools.test/uv:1: not pinned: unknown; Dockerfile:8: busybox: not pinned: unknown
 
         hint: write the digest into the Dockerfile (`FROM name:tag@sha256:...`), or give it by `--base IMAGE=DIGEST`
-    "#]].assert_eq(&output.stderr);
+    "#]].assert_eq(&output.stderr.replace("its registry is not asked (--offline)", "unknown"));
     let given = |image: &str| format!("--base={image}={PINNED}");
     let given = [given("docker.io/library/alpine:3"), given("tools.test/uv:1"), given("busybox")];
     let args: Vec<&str> = given.iter().map(String::as_str).collect();
@@ -256,7 +256,7 @@ fn a_base_without_a_digest_is_unknown() {
 #[test]
 fn what_no_list_can_pin_is_warned_of() {
     let place = image();
-    let text = "RUN apt-get update && \\\n    apt-get install -y --no-install-recommends gcc=1 git && \\\n    pip install --no-cache-dir -U pip && \\\n    # a comment\n    curl -sSL https://me:secret@x.test/y | sh\nRUN apt-get install -y gcc=1\nRUN pip install -r requirements.txt . './x[y]' a==1 b===2 /z\nRUN [\"pip3\", \"install\", \"c>1\"]\nRUN if [ x ]; then pip install -e .[debug]; fi\nRUN git clone https://x.test/z && git status\nADD --checksum=sha256:0 https://x.test/c /c\nADD https://x.test/d /d\nRUN bash -c 'wget x.test/w'\nRUN pip install -r dev.txt git+https://x.test/q git+https://x.test/p@0123456789012345678901234567890123456789\n";
+    let text = "RUN apt-get update && \\\n    apt-get install -y --no-install-recommends gcc=1 git && \\\n    pip install --no-cache-dir -U pip && \\\n    # a comment\n    curl -sSL https://me:secret@x.test/y | sh\nRUN apt-get install -y gcc=1\nRUN pip install -r requirements.txt . './x[y]' a==1 b===2 /z\nRUN [\"pip3\", \"install\", \"c>1\"]\nRUN if [ x ]; then pip install -e .[debug]; fi\nRUN git clone https://x.test/z && git status\nADD --checksum=sha256:0 https://x.test/c /c\nADD https://x.test/d /d\nRUN (apt-get install -y zip) && if [ x ]; then (pip install zz); fi\nRUN V=$(curl -s https://x.test/v) && W=\"$(wget https://x.test/w)\" && echo ${V}\nRUN bash -c 'wget x.test/w'\nRUN pip install -r dev.txt git+https://x.test/q git+https://x.test/p@0123456789012345678901234567890123456789\n";
     place.file("app/Dockerfile", format!("FROM alpine@{PINNED}\n{text}"));
     let output = run(&place, &[]).expect_code(0);
     expect![[r#"
@@ -266,9 +266,13 @@ fn what_no_list_can_pin_is_warned_of() {
         warning: Dockerfile:9: pip installs c>1 without an exact version
         warning: Dockerfile:11: `git` takes what is there from https://x.test/z
         warning: Dockerfile:13: `ADD https://x.test/d` takes what is there
-        warning: Dockerfile:14: `wget` takes what is there
-        warning: Dockerfile:15: pip installs git+https://x.test/q without an exact version
-        warning: Dockerfile:15: pip installs from dev.txt, which is not the lock
+        warning: Dockerfile:14: `apt-get install` takes the version of the day of zip
+        warning: Dockerfile:14: pip installs zz without an exact version
+        warning: Dockerfile:15: `curl` takes what is there from https://x.test/v
+        warning: Dockerfile:15: `wget` takes what is there from https://x.test/w
+        warning: Dockerfile:16: `wget` takes what is there
+        warning: Dockerfile:17: pip installs git+https://x.test/q without an exact version
+        warning: Dockerfile:17: pip installs from dev.txt, which is not the lock
     "#]]
     .assert_eq(&output.stderr);
 }
@@ -343,7 +347,7 @@ fn a_fleet_at_once() {
     assert_eq!(names, images);
     // One that can't be told takes nothing away from the others.
     fleet.file("reana-ui/Dockerfile", "FROM node\n");
-    let again = fleet.run(&["inputs", &base]).expect_code(4);
+    let again = fleet.run(&["inputs", &base, "--offline"]).expect_code(4);
     let known = again.stdout.lines().filter(|line| heads.contains(line)).count();
     assert_eq!(known, images.len() - 1);
     assert!(again.stdout.contains("reana-ui unknown\n"), "{}", again.stdout);
@@ -369,4 +373,15 @@ fn what_makes_no_sense_is_refused() {
     refused(&[], "Dockerfile:1: `a//b` is no image name");
     fs::remove_file(place.path("app/Dockerfile")).expect("removed");
     refused(&[], "app: no image is built from it: there is no Dockerfile");
+}
+
+#[test]
+fn a_dockerfile_that_is_made_to_be_slow() {
+    let place = image();
+    let words = "$(x ".repeat(20_000);
+    let doubled: String = (0..60).map(|at| format!("ENV V{}=$V{at}$V{at}\n", at + 1)).collect();
+    let text = format!("FROM alpine@{PINNED}\nENV V0=xx\n{doubled}RUN {words}\nRUN curl $V60\n");
+    place.file("app/Dockerfile", text);
+    let output = run(&place, &[]).expect_code(0);
+    assert!(output.stderr.ends_with("`curl` takes what is there\n"), "{}", output.stderr);
 }

@@ -226,6 +226,17 @@ mod tests {
         assert!(!Dockerignore::parse("*\n").expect("patterns").has_exceptions());
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_text_and_path_are_answered(text in "[a-c*?!/\\\\\\[\\]^.\n#-]{0,40}", path in "[a-c/]{0,12}") {
+            if let Ok(patterns) = Dockerignore::parse(&text) {
+                // What is in a hidden folder is hidden, unless an exception says otherwise.
+                let (hides, inside) = (patterns.hides(&path), patterns.hides(&format!("{path}/x")));
+                proptest::prop_assert!(!hides || inside || patterns.has_exceptions());
+            }
+        }
+    }
+
     #[test]
     fn what_is_no_pattern_is_refused_with_its_line() {
         for bad in ["!", "[a", "a[]b]", "a\\", "[z-a]"] {

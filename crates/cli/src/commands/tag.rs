@@ -4,6 +4,7 @@ use reana_images::{Description, Style, Tag};
 use serde_json::{Value, json};
 
 use crate::args::{Format, TagArgs, TagStyle};
+use crate::doors::disk;
 use crate::doors::env::Env;
 use crate::doors::git::describe::{self, DescribeError};
 use crate::error::Failure;
@@ -57,6 +58,8 @@ pub(crate) struct Facts {
     pub(crate) commit: String,
     /// How many files are neither tracked nor ignored.
     pub(crate) untracked: usize,
+    /// Shared packages that a build would take from `modules/`.
+    pub(crate) modules: Vec<String>,
 }
 
 /// A repository with its tag, or why it has none.
@@ -95,7 +98,9 @@ pub(crate) fn tagged(image: &Image, style: TagStyle) -> Tagged {
     let folder = image.member.folder.display();
     let outcome =
         description.image_tag(style).map_err(|error| Failure::from_tag(&error, &folder.to_string()));
-    let facts = Facts { description, commit: described.commit, untracked: described.untracked };
+    let modules = disk::names(&image.member.folder.join("modules")).unwrap_or_default();
+    let modules = modules.into_iter().filter(|name| !name.starts_with('.')).collect();
+    let facts = Facts { description, commit: described.commit, untracked: described.untracked, modules };
     Tagged { name, facts: Some(facts), outcome, is_shallow: false }
 }
 
@@ -111,6 +116,12 @@ impl Facts {
             warnings.push(format!(
                 "{} untracked {files} there, which the tag does not tell and a build may take in",
                 self.untracked
+            ));
+        }
+        if style == TagStyle::Release && !self.modules.is_empty() {
+            warnings.push(format!(
+                "modules/ has {}: an image that is built from local packages must not have a release's tag",
+                self.modules.join(", ")
             ));
         }
         let distance = self.description.distance;
@@ -142,6 +153,7 @@ impl Tagged {
             "exact": description.map(Description::is_exact),
             "dirty": description.map(|it| it.is_dirty),
             "untracked": facts.map(|facts| facts.untracked),
+            "modules": facts.map(|facts| &facts.modules),
             "shallow": self.is_shallow,
             "description": description.map(ToString::to_string),
             "commit": facts.map(|facts| &facts.commit),

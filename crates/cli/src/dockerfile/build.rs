@@ -40,6 +40,10 @@ const FETCHERS: [(&str, &[&str]); 10] = [
     ("rustup", &["install", "update", "toolchain"]),
 ];
 
+/// How deep scripts in scripts are looked into, and how many of them in one Dockerfile.
+const DEEPEST: u32 = 3;
+const MOST_NESTED: u32 = 1000;
+
 /// Options of pip and uv whose value is the next word.
 const WITH_VALUE: [&str; 16] = [
     "-r",
@@ -115,6 +119,7 @@ struct Reader<'a> {
     found: Outside,
     stages: Vec<Stage>,
     budget: Budget,
+    nested: u32,
 }
 
 impl Reader<'_> {
@@ -187,7 +192,10 @@ impl Reader<'_> {
 
     fn command(&mut self, command: &[Word], first_line: u32, local: &Variables, depth: u32) {
         let put_in = |word: &Word| substitute(&word.1, local, &mut self.budget);
-        let all: Vec<String> = command.iter().map(put_in).collect();
+        let all = without_brackets(command.iter().map(put_in).collect());
+        for (at, word) in all.iter().enumerate() {
+            self.substituted(word, command.get(at..).unwrap_or_default(), first_line, local, depth);
+        }
         let is_setting =
             |word: &String| word.contains('=') || matches!(word.as_str(), "env" | "sudo" | "time");
         let skipped = all.iter().take_while(|word| is_setting(word)).count();
@@ -199,17 +207,42 @@ impl Reader<'_> {
         if let ("sh" | "bash" | "dash", [option, script, ..]) = (program, rest)
             && option.starts_with('-')
             && option.ends_with('c')
-            && depth == 0
         {
-            for inner in commands(script) {
-                self.command(&inner, line, local, depth + 1);
-            }
+            self.script(script, line, local, depth);
         } else if INSTALLERS.contains(&program) {
             self.distribution(program, rest, line);
         } else if is_pip_install(words) {
             self.pip(words, line);
         } else if let Some((_, verbs)) = FETCHERS.iter().find(|(name, _)| *name == program) {
             self.fetcher(program, rest, verbs, line);
+        }
+    }
+
+    /// A command whose output stands in a word: `X=$(curl ...)`, in quotes or not.
+    fn substituted(&mut self, word: &str, from: &[Word], first_line: u32, local: &Variables, depth: u32) {
+        let Some((_, inner)) = word.split_once("$(") else { return };
+        self.nested = self.nested.saturating_add(1);
+        if self.nested > MOST_NESTED {
+            return;
+        }
+        let (line, rest) = match from.split_first() {
+            Some((first, rest)) => (first_line.saturating_add(first.0), rest),
+            None => (first_line, from),
+        };
+        if inner.contains(char::is_whitespace) {
+            self.script(inner, line, local, depth);
+        } else if depth < DEEPEST {
+            let mut inner = vec![(line.saturating_sub(first_line), inner.to_owned())];
+            inner.extend_from_slice(rest);
+            self.command(&inner, first_line, local, depth + 1);
+        }
+    }
+
+    fn script(&mut self, script: &str, line: u32, local: &Variables, depth: u32) {
+        if depth < DEEPEST {
+            for inner in commands(script) {
+                self.command(&inner, line, local, depth + 1);
+            }
         }
     }
 
@@ -276,6 +309,24 @@ impl Reader<'_> {
             self.unpinned(line, format!("`{program}` takes what is there{}", what.unwrap_or_default()));
         }
     }
+}
+
+/// A command without what opens and closes a shell's block around it.
+fn without_brackets(mut words: Vec<String>) -> Vec<String> {
+    if let Some(first) = words.first_mut() {
+        *first = first.trim_start_matches(['(', '{', '`']).to_owned();
+    }
+    while let Some(last) = words.last_mut() {
+        match last.trim_end_matches([')', '}', '`']).len() {
+            _ if matches!(last.as_str(), "fi" | "done" | "esac") => last.clear(),
+            length => last.truncate(length),
+        }
+        if !last.is_empty() {
+            break;
+        }
+        words.pop();
+    }
+    words
 }
 
 /// Whether pip may take one version of it today and another one tomorrow.

@@ -12,11 +12,12 @@ pub(crate) mod describe;
 pub(crate) mod remote;
 
 /// Variables that git needs to know whose it is. All others, `GIT_DIR` above all, are kept from it.
-const KEPT: [&str; 16] = [
+const KEPT: [&str; 17] = [
     "PATH",
     "HOME",
     "USER",
     "LOGNAME",
+    "SUDO_UID",
     "EMAIL",
     "XDG_CONFIG_HOME",
     "GIT_CONFIG_GLOBAL",
@@ -30,6 +31,9 @@ const KEPT: [&str; 16] = [
     "GIT_COMMITTER_EMAIL",
     "GIT_COMMITTER_DATE",
 ];
+
+/// What variables start with that are the user's own configuration (`safe.directory` in CI). OPTIONS go before it.
+const CONFIGURING: [&str; 3] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"];
 
 const OPTIONS: [&str; 14] = [
     "--no-pager",
@@ -280,9 +284,12 @@ fn failed(folder: &Path, what: &str, said: &str) -> GitError {
 /// git, with its options and an environment that holds nothing but what was chosen for it.
 fn program(first: &[&OsStr], also_kept: &[&str]) -> Command {
     let mut command = Command::new("git");
-    let names = KEPT.iter().chain(also_kept);
-    let kept: Vec<(&str, OsString)> =
-        names.filter_map(|&name| Some((name, std::env::var_os(name)?))).collect();
+    let is_kept = |name: &OsString| {
+        let name = name.to_string_lossy();
+        KEPT.iter().chain(also_kept).any(|kept| *kept == name)
+            || CONFIGURING.iter().any(|start| name.starts_with(start))
+    };
+    let kept: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| is_kept(name)).collect();
     command
         .args(first)
         .args(OPTIONS)

@@ -178,6 +178,8 @@ fn prepared(
 /// What `compile` would be called with.
 fn compile_args(question: &Question<'_>, keeps_pins: bool) -> CompileArgs {
     let build = question.args;
+    // `linux/arm64/v8`: wheels know no variants.
+    let platform = |name: &String| name.trim().splitn(3, '/').take(2).collect::<Vec<_>>().join("/");
     CompileArgs {
         what: Vec::new(),
         output: OutputArgs {
@@ -189,7 +191,7 @@ fn compile_args(question: &Question<'_>, keeps_pins: bool) -> CompileArgs {
             upgrade: !keeps_pins,
             extra: build.extra.clone(),
             python_version: build.python_version.clone(),
-            platform: build.platform.clone(),
+            platform: build.platform.iter().map(platform).collect(),
             allow_build: build.allow_build.clone(),
             skip_unreadable: build.skip_unreadable.clone(),
             ..ResolveArgs::default()
