@@ -2,8 +2,8 @@
 //! decided in `settings.rs`.
 
 mod images;
-mod registry;
 mod references;
+mod registry;
 mod running;
 mod verify;
 
@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
-pub(crate) use registry::RegistryArgs;
 pub(crate) use references::{ImagesCommand, ReferencesArgs, ReferencesDiffArgs};
+pub(crate) use registry::RegistryArgs;
 pub(crate) use running::RunningArgs;
 pub(crate) use verify::VerifyArgs;
 

@@ -201,7 +201,11 @@ fn versions_of_flit() {
         "pyproject.toml:5: cannot evaluate `dynamic: version`: there is more than one module `we_b`",
     );
     let broken = [("we_b.py", "x = (\n")];
-    check("", &broken, "we_b.py:2: cannot evaluate `__version__`: syntax error: unexpected EOF while parsing");
+    check(
+        "",
+        &broken,
+        "we_b.py:2: cannot evaluate `__version__`: syntax error: unexpected EOF while parsing",
+    );
     let pyproject = "[build-system]\nrequires = ['flit']\nbuild-backend = 'flit.buildapi'\n[tool.flit.metadata]\nmodule = 'web'\ndist-name = 'we-b'\n";
     let files =
         MemoryFiles::of([("pyproject.toml", pyproject), ("web.py", "\"\"\"It.\"\"\"\n__version__ = '5'\n")]);

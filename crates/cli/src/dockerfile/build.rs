@@ -72,8 +72,14 @@ pub(crate) fn outside(
     platforms: &BTreeSet<String>,
     lock: &str,
 ) -> Outside {
-    let mut reader =
-        Reader { build_args, lock, found: Outside::default(), stages: Vec::new(), budget: Budget::default() };
+    let mut reader = Reader {
+        build_args,
+        lock,
+        found: Outside::default(),
+        stages: Vec::new(),
+        budget: Budget::default(),
+        nested: 0,
+    };
     let mut global = platform_variables(platforms);
     let mut local = Variables::default();
     for instruction in instructions(text) {
