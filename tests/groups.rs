@@ -317,4 +317,15 @@ fn the_solvers_decisions() {
         error: --trace - and --format json both want stdout: give --trace a file
     "#]],
     );
+    // Above all where there is no solution.
+    place.file("requirements.in", "app\nlib<2\napp>1\n");
+    let failed = place.compile(&["--trace", "decisions.txt"]).expect_code(3);
+    assert_eq!(failed.stdout, "");
+    expect![[r#"
+        # work, Python 3.12 on linux/amd64
+        lib 1.5: requirements.in:2 requires lib<2
+        app 2.0: requirements.in:1 requires app; requirements.in:3 requires app>1
+        lib 1.5: requirements.in:2 requires lib<2
+        app none is left: requirements.in:1 requires app; requirements.in:3 requires app>1
+    "#]].assert_eq(&place.read("decisions.txt"));
 }

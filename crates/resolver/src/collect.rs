@@ -40,7 +40,7 @@ fn read(provider: &Provider<'_, '_>, decided: &Decided, notes: &mut BTreeSet<Not
         note(provider, name, &chosen, demands, notes)?;
         packages.insert(name.clone(), chosen);
     }
-    Ok(Solved { target: provider.world.target, packages, trace: provider.trace.take() })
+    Ok(Solved { target: provider.world.target, packages })
 }
 
 fn incoming(provider: &Provider<'_, '_>, decided: &Decided) -> Result<Incoming, Halt> {

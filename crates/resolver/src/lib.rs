@@ -34,5 +34,5 @@ pub use explain::{Explanation, Remedy};
 pub use merged::MergedPin;
 pub use request::{NamePolicy, Policy, Preference, Request, ResolutionMode};
 pub use resolution::{Chosen, DirectChoice, Note, Reason, RequiredBy, Resolution, Solved, TraceStep};
-pub use solve::solve;
+pub use solve::{solve, solve_traced};
 pub use why::{HeldBack, Holder, Why, explain_why, targets_in_words};

@@ -54,7 +54,6 @@ pub(crate) struct Provider<'w, 'a> {
     pub(crate) world: &'w World<'a>,
     pub(crate) learned: RefCell<Learned>,
     pub(crate) search: RefCell<Search>,
-    pub(crate) trace: RefCell<Vec<TraceStep>>,
 }
 
 /// pip's order of decisions, the first to be decided least.
@@ -100,8 +99,8 @@ impl Learned {
 
 impl<'w, 'a> Provider<'w, 'a> {
     pub(crate) fn new(world: &'w World<'a>, learned: Learned) -> Self {
-        let (search, trace) = (RefCell::default(), RefCell::default());
-        Self { world, learned: RefCell::new(learned), search, trace }
+        world.trace.borrow_mut().clear();
+        Self { world, learned: RefCell::new(learned), search: RefCell::default() }
     }
 
     /// The root's only version.
@@ -250,7 +249,7 @@ impl<'w, 'a> Provider<'w, 'a> {
         let reasons = node.name().map(|name| search.reasons(name)).unwrap_or_default();
         let reasons: Vec<String> =
             reasons.iter().map(|reason| format!("{} requires {}", reason.by, reason.text)).collect();
-        self.trace.borrow_mut().push(TraceStep {
+        self.world.trace.borrow_mut().push(TraceStep {
             what: node.to_string(),
             version: chosen.map(|at| at.version().clone()),
             because: reasons.join("; "),

@@ -20,7 +20,7 @@ pub struct Request {
     pub preferences: Vec<Preference>,
     /// The rules.
     pub policy: Policy,
-    /// Whether to record the solver's decisions ([`Solved::trace`](crate::Solved)).
+    /// Whether to record the solver's decisions ([`solve_traced`](crate::solve_traced)).
     pub trace: bool,
 }
 

@@ -24,8 +24,6 @@ pub struct Solved {
     pub target: Target,
     /// What is to be installed on it.
     pub packages: BTreeMap<PackageName, Chosen>,
-    /// The solver's decisions in their order, if the request asked for them.
-    pub trace: Vec<TraceStep>,
 }
 
 /// One package of a solution.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pubgrub::{PubGrubError, SelectedDependencies, resolve};
-use reana_model::{PackageName, Version};
+use reana_model::{PackageName, Target, Version};
 
 use crate::admission::{Unadmitted, unadmitted};
 use crate::aged;
@@ -16,7 +16,7 @@ use crate::node::Node;
 use crate::provider::{Learned, Provider};
 use crate::ranges::Point;
 use crate::request::Request;
-use crate::resolution::{Note, Resolution, Solved};
+use crate::resolution::{Note, Resolution, Solved, TraceStep};
 use crate::shorten::shorten;
 use crate::world::{Halt, World};
 
@@ -34,12 +34,24 @@ pub(crate) struct Outcome<'w, 'a> {
 
 /// Solves a request, target by target: each later target tries the earlier ones' pins first.
 pub fn solve(catalog: &dyn Catalog, request: &Request) -> Result<Resolution, SolveError> {
+    solve_traced(catalog, request, &mut Vec::new())
+}
+
+/// The same, with the solver's decisions where the request asks for them: all that were taken, also where there is no
+/// solution, the last attempt's for each target.
+pub fn solve_traced(
+    catalog: &dyn Catalog,
+    request: &Request,
+    trace: &mut Vec<(Target, Vec<TraceStep>)>,
+) -> Result<Resolution, SolveError> {
     let mut earlier: BTreeMap<PackageName, Vec<Version>> = BTreeMap::new();
     let mut resolution = Resolution::default();
     let mut notes = BTreeSet::new();
     for target in &request.targets {
         let world = World::new(catalog, request, *target, &earlier);
-        let outcome = search(&world).map_err(|failure| shorten(catalog, request, *target, failure))?;
+        let found = search(&world);
+        trace.push((*target, world.trace.take()));
+        let outcome = found.map_err(|failure| shorten(catalog, request, *target, failure))?;
         let solved = collect(&outcome, &mut notes)?;
         notes.extend(world.notes.take());
         aged::note(&world, &solved, &mut notes);
@@ -88,7 +100,13 @@ pub(crate) fn search<'w, 'a>(world: &'w World<'a>) -> Result<Outcome<'w, 'a>, So
             Err(PubGrubError::NoSolution(tree)) => {
                 if !admit_seen(&provider) {
                     let failure = explain::no_solution(&provider, &tree);
-                    return last_resort(provider).ok_or(failure);
+                    let decisions = world.trace.take();
+                    let found = last_resort(provider);
+                    if found.is_none() {
+                        // Those that the failure tells of.
+                        world.trace.replace(decisions);
+                    }
+                    return found.ok_or(failure);
                 }
             }
             Err(

@@ -16,7 +16,7 @@ use crate::node::{Demand, Kinds, Node};
 use crate::provider::Provider;
 use crate::ranges::Point;
 use crate::request::{Policy, Request};
-use crate::resolution::Note;
+use crate::resolution::{Note, TraceStep};
 
 /// What ends an attempt early.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +74,8 @@ pub(crate) struct World<'a> {
     expected: RefCell<FxHashSet<PackageName>>,
     pub(crate) notes: RefCell<BTreeSet<Note>>,
     pub(crate) decisions: Cell<u64>,
+    /// The decisions of the attempt that runs, or ran last, if the request asks for them.
+    pub(crate) trace: RefCell<Vec<TraceStep>>,
 }
 
 impl<'a> World<'a> {
@@ -109,6 +111,7 @@ impl<'a> World<'a> {
             expected: RefCell::default(),
             notes: RefCell::default(),
             decisions: Cell::new(0),
+            trace: RefCell::default(),
         };
         world.read_limits();
         world.read_roots();

@@ -117,7 +117,7 @@ fn is_behind(job: &Job, new: &Request, raises: &[Raise]) -> bool {
 fn relock(changed: &mut Changed<'_>, job: &mut Job, raises: &[Raise]) -> Result<(), Failure> {
     let prepared = &mut job.prepared;
     prepared.moved.extend(raises.iter().map(|raise| raise.package.clone()));
-    let locked = solve::lock(prepared, &job.catalog, &[])?;
+    let locked = solve::lock(prepared, &job.catalog, &[], &mut String::new())?;
     if let Some(path) = &prepared.lock
         && prepared.old_text.as_deref() != Some(locked.text.as_str())
     {

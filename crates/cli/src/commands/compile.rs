@@ -44,8 +44,9 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
     ui.start_progress();
     let results = solve_all(&jobs, &explain, ui);
     ui.end_progress();
+    let traced = write_trace(args, &jobs, ui, env);
     let locked = all_or_worst(&jobs, results, ui)?;
-    write_trace(args, &locked, ui, env)?;
+    traced?;
     finish(args, &plan, &locked, ui)
 }
 
@@ -87,6 +88,8 @@ fn mend(plan: &Plan, ui: &Ui) -> Result<(), Failure> {
 pub(crate) struct Job {
     pub(crate) prepared: Prepared,
     pub(crate) catalog: Arc<RunCatalog>,
+    /// The solver's decisions once it ended, if they are asked for.
+    trace: Mutex<String>,
 }
 
 /// Gives every lock its catalog: one for all whose packages come from the same places.
@@ -145,7 +148,7 @@ pub(crate) fn jobs(
                 catalog.expect_requirement(root, target);
             }
         }
-        jobs.push(Job { prepared, catalog });
+        jobs.push(Job { prepared, catalog, trace: Mutex::default() });
     }
     Ok(jobs)
 }
@@ -161,7 +164,9 @@ pub(crate) fn solve_all(jobs: &[Job], explain: &[PackageName], ui: &Ui) -> Vec<R
         for _ in 0..threads.clamp(1, 8).min(jobs.len()) {
             scope.spawn(|| {
                 while let Some((job, slot)) = take(jobs, &results, &next) {
-                    let solved = solve::lock(&job.prepared, &job.catalog, explain);
+                    let mut trace = String::new();
+                    let solved = solve::lock(&job.prepared, &job.catalog, explain, &mut trace);
+                    *job.trace.lock().unwrap_or_else(PoisonError::into_inner) = trace;
                     *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(solved);
                     done.fetch_add(1, Ordering::Relaxed);
                 }
@@ -268,15 +273,11 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
     Ok(Exit::Done)
 }
 
-/// The solver's decisions, where they are asked for: also of a run that writes nothing else.
-fn write_trace(
-    args: &CompileArgs,
-    locked: &[(&Prepared, Locked)],
-    ui: &Ui,
-    env: &Env,
-) -> Result<(), Failure> {
+/// The solver's decisions, where they are asked for: also of a run that finds no solution or writes nothing else.
+fn write_trace(args: &CompileArgs, jobs: &[Job], ui: &Ui, env: &Env) -> Result<(), Failure> {
     let Some(file) = &args.output.trace else { return Ok(()) };
-    let text: String = locked.iter().map(|(_, made)| made.trace.as_str()).collect();
+    let of = |job: &Job| job.trace.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let text: String = jobs.iter().map(of).collect();
     if file == "-" {
         ui.data(&text);
         return Ok(());

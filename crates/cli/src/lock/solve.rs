@@ -29,8 +29,6 @@ pub(crate) struct Locked {
     pub(crate) sdists: Vec<Sdist>,
     /// What they need for that, if it is to be locked.
     pub(crate) build: Option<BuildLock>,
-    /// The solver's decisions, if they are asked for.
-    pub(crate) trace: String,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
     /// The same at length, for those who asked for more.
@@ -39,14 +37,17 @@ pub(crate) struct Locked {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Makes one lock.
+/// Makes one lock. `trace` gets the solver's decisions, if they are asked for, also where there is none.
 pub(crate) fn lock(
     prepared: &Prepared,
     catalog: &RunCatalog,
     explain: &[PackageName],
+    trace: &mut String,
 ) -> Result<Locked, Failure> {
-    let resolution =
-        reana_resolver::solve(catalog, &prepared.request).map_err(|error| failure(prepared, &error))?;
+    let mut decisions = Vec::new();
+    let solved = reana_resolver::solve_traced(catalog, &prepared.request, &mut decisions);
+    *trace = trace::text(prepared, &decisions);
+    let resolution = solved.map_err(|error| failure(prepared, &error))?;
     let merged = resolution.merged();
     if prepared.hashes != Hashes::None && prepared.output_format == OutputFormat::Requirements {
         refuse_repositories(&merged)?;
@@ -72,7 +73,6 @@ pub(crate) fn lock(
     let (mut notes, details) = told(&resolution.notes);
     notes.extend(absent(prepared, &pins));
     notes.extend(status::notes(&pins, &catalog.client().project_statuses()));
-    let trace = trace::text(prepared, &resolution);
     let mut sdists = build_requirements::sdists(&resolution);
     sdists.retain(|sdist| !prepared.style.no_emit.contains(&sdist.name));
     let build =
@@ -88,7 +88,7 @@ pub(crate) fn lock(
         let found = reana_resolver::explain_why(catalog, &prepared.request, &resolution, name);
         why.extend(found.map_err(|error| failure(prepared, &error))?);
     }
-    Ok(Locked { text, pins, changes, merged, why, notes, details, warnings, sdists, build, trace })
+    Ok(Locked { text, pins, changes, merged, why, notes, details, warnings, sdists, build })
 }
 
 /// Repositories that packages require by themselves; what the manifests name was refused before.

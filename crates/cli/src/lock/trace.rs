@@ -2,17 +2,18 @@
 
 use std::fmt::Write as _;
 
-use reana_resolver::Resolution;
+use reana_model::Target;
+use reana_resolver::TraceStep;
 
 use super::prepare::Prepared;
 
 /// The decisions for all targets of a lock.
-pub(crate) fn text(prepared: &Prepared, resolution: &Resolution) -> String {
+pub(crate) fn text(prepared: &Prepared, trace: &[(Target, Vec<TraceStep>)]) -> String {
     let mut out = String::new();
     let lock = if prepared.name.is_empty() { &prepared.lock_shown } else { &prepared.name };
-    for solved in &resolution.solved {
-        let _ = writeln!(out, "# {lock}, {}", solved.target);
-        for step in &solved.trace {
+    for (target, steps) in trace {
+        let _ = writeln!(out, "# {lock}, {target}");
+        for step in steps {
             let version =
                 step.version.as_ref().map_or_else(|| "none is left".to_owned(), ToString::to_string);
             let because = step.because.replace(char::is_control, " ");
