@@ -167,6 +167,11 @@ impl Checkouts {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Runs the command in the fleet's folder, without an index.
+    pub(crate) fn bare(&self, args: &[&str]) -> Output {
+        self.place.run_in("fleet", args)
+    }
+
     /// Runs the command in the fleet's folder, with the index.
     pub(crate) fn run(&self, args: &[&str]) -> Output {
         let index = self.place.path("index/simple").to_string_lossy().into_owned();

@@ -192,6 +192,15 @@ impl Place {
     }
 }
 
+/// The names of what is in a folder, sorted.
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 /// The pins of a lock's text, markers included.
 pub(crate) fn pins(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.starts_with([' ', '#', '-']) && !line.trim().is_empty());

@@ -30,6 +30,7 @@
 //! | `pip_config` | pip's configuration as defaults |
 //! | `pylock` | locks in the form of PEP 751 |
 //! | `running` | `reana-lock running`, with recorded answers of a cluster |
+//! | `schemas` | JSON answers beside their schemas |
 //! | `verify` | a lock beside what pip says is installed |
 //! | `why`, `tree`, `diff` | what locks tell without the index |
 //!
@@ -67,6 +68,7 @@ mod odd_worlds;
 mod pip_config;
 mod pylock;
 mod running;
+mod schemas;
 mod tag;
 mod tree;
 mod verify;

@@ -19,6 +19,7 @@ mod python_target;
 mod references;
 mod registry;
 mod running;
+mod schemas;
 mod settings;
 mod ui;
 mod verify;

@@ -1,5 +1,5 @@
 //! What is made from the definitions of arguments and settings: completions, the manual page, the command
-//! reference and the JSON schema of reana-lock.toml.
+//! reference, the JSON schemas of reana-lock.toml and of what commands answer.
 
 use std::path::Path;
 
@@ -30,11 +30,16 @@ pub(crate) fn man(ui: &Ui) -> Result<Exit, Failure> {
 pub(crate) fn all(folder: &Path, _ui: &Ui) -> Result<Exit, Failure> {
     let schema = serde_json::to_string_pretty(&crate::config::schema())
         .map_err(|error| Failure::internal(format!("failed to write the schema: {error}")))?;
-    let documents = [
-        ("commands.md", reference()),
-        ("reana-lock.1", String::from_utf8_lossy(&manual_page()?).into_owned()),
-        ("reana-lock.schema.json", schema + "\n"),
+    let mut documents = vec![
+        ("commands.md".to_owned(), reference()),
+        ("reana-lock.1".to_owned(), String::from_utf8_lossy(&manual_page()?).into_owned()),
+        ("reana-lock.schema.json".to_owned(), schema + "\n"),
     ];
+    let answers = crate::schemas::all();
+    documents.extend(
+        answers.map(|(command, schema)| (format!("schemas/{command}.json"), format!("{schema:#}\n"))),
+    );
+    disk::make_folder(&folder.join("schemas")).map_err(|error| Failure::from_disk(&error))?;
     for (name, text) in documents {
         let path = folder.join(name);
         disk::write(&path, text.as_bytes())

@@ -1,0 +1,65 @@
+//! What is told about images: `tag`, `inputs`.
+
+use serde_json::{Value, json};
+
+use super::{flag, list, number, object, or_null, text, texts, word};
+
+/// Why one component has no answer.
+fn error() -> Value {
+    or_null(&object([
+        ("message", "", text()),
+        ("hints", "What to do about it", texts()),
+        ("exit", "The exit code that it stands for", number()),
+    ]))
+}
+
+pub(super) fn tag() -> Value {
+    let component = object([
+        ("component", "", text()),
+        ("style", "", word(&["describe", "release"])),
+        ("tag", "Null where there is an error", or_null(&text())),
+        ("git_tag", "The nearest one; null where git doesn't say it, as below", or_null(&text())),
+        ("distance", "How many commits after it", or_null(&number())),
+        ("exact", "Whether the commit is the tag's own, and clean", or_null(&flag())),
+        ("dirty", "", or_null(&flag())),
+        ("untracked", "How many files git doesn't know", or_null(&number())),
+        ("shallow", "Whether the history is cut off", flag()),
+        ("description", "As git says it", or_null(&text())),
+        ("commit", "", or_null(&text())),
+        ("error", "", error()),
+    ]);
+    object([("components", "", list(&component))])
+}
+
+pub(super) fn inputs() -> Value {
+    let base = object([
+        ("image", "As the Dockerfile names it", text()),
+        ("line", "", number()),
+        ("digest", "Null where it could not be had", or_null(&text())),
+    ]);
+    let unpinned = object([("line", "In the Dockerfile", number()), ("what", "", text())]);
+    let known = object([
+        ("component", "", text()),
+        ("digest", "Null where there is an error", or_null(&text())),
+        ("lines", "What the digest is taken over", texts()),
+        ("bases", "The images that the build starts from", list(&base)),
+        ("packages_from", "Null where none are installed", or_null(&word(&["lock", "resolve"]))),
+        ("packages", "Pins", texts()),
+        ("modules", "", texts()),
+        ("ignored", "Files that the build doesn't see", texts()),
+        ("untracked", "Files that git doesn't know, and the build sees", texts()),
+        ("unpinned", "What the Dockerfile installs in no certain version", list(&unpinned)),
+        ("notes", "", texts()),
+        ("error", "", error()),
+    ]);
+    let unknown = object([
+        ("component", "", text()),
+        ("digest", "", json!({ "type": "null" })),
+        ("error", "", error()),
+    ]);
+    let component = json!({ "anyOf": [known, unknown] });
+    object([
+        ("scheme", "Which way of making the digest this is", number()),
+        ("components", "", list(&component)),
+    ])
+}
