@@ -4,14 +4,15 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::process::Command;
 
 use expect_test::expect;
-use reana_testkit::{Release, World};
+use reana_testkit::{Release, Sandbox, World};
 use serde_json::Value;
 
 use crate::checkouts::checkouts;
-use crate::harness::{Place, place, sha256};
+use crate::harness::{PROGRAM, Place, place, sha256};
 
 /// A digest that a Dockerfile may give.
 const PINNED: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
@@ -373,6 +374,17 @@ fn what_makes_no_sense_is_refused() {
     refused(&[], "Dockerfile:1: `a//b` is no image name");
     fs::remove_file(place.path("app/Dockerfile")).expect("removed");
     refused(&[], "app: no image is built from it: there is no Dockerfile");
+}
+
+#[test]
+fn a_plain_folder_needs_no_git() {
+    let sandbox = Sandbox::new(Path::new(PROGRAM)).env("PATH", "/nowhere");
+    sandbox.file("Dockerfile", "FROM scratch\n");
+    let output = sandbox.run(&["inputs", "--offline"]).expect_code(0);
+    assert_eq!(output.stderr, "");
+    sandbox.file(".git/HEAD", "");
+    let output = sandbox.run(&["inputs", "--offline"]).expect_code(4);
+    assert!(output.stderr.contains("git could not be run"), "{}", output.stderr);
 }
 
 #[test]

@@ -160,6 +160,8 @@ fn without_v(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn check(text: &str, describe: &str, release: &str) {
@@ -221,6 +223,33 @@ mod tests {
                 );
             }
         }
+    }
+
+    proptest! {
+        /// Whatever a tag is called, its description is read as it was written.
+        #[test]
+        fn descriptions_are_read_as_written(
+            tag in "[a-z0-9.-]{0,8}(-[0-9]-gdeadbee|-dirty)?[a-z0-9]",
+            distance: u64,
+            commit in "[0-9a-f]{7,40}",
+            is_dirty: bool,
+        ) {
+            let description = Description { tag, distance, commit, is_dirty };
+            prop_assert_eq!(description.to_string().parse(), Ok(description));
+        }
+
+        /// Two releases share a name where they are the same version, and nowhere else.
+        #[test]
+        fn releases_do_not_share_names(one in version(), other in version()) {
+            let same = one.parse::<Version>() == other.parse::<Version>();
+            prop_assert_eq!(same, release_name(&one) == release_name(&other), "{} {}", one, other);
+            prop_assert!(release_name(&one).parse::<Tag>().is_ok());
+        }
+    }
+
+    /// Versions as shared packages have them.
+    fn version() -> impl Strategy<Value = String> {
+        "[0-2](\\.[0-2]){0,2}((a|b|rc)[0-2])?(\\.post[0-2])?(\\.dev[0-2])?"
     }
 
     #[test]

@@ -18,6 +18,9 @@ use super::disk::DiskError;
 /// How many bytes of a file are in memory at once.
 const PIECE: usize = 128 * 1024;
 
+/// The same of a small file.
+const SMALLEST_PIECE: usize = 4096;
+
 /// How often a file that is being written is read anew.
 const TRIES: usize = 3;
 
@@ -120,7 +123,7 @@ fn hash_steady(file: &Path) -> Result<Sha256, DiskError> {
         if !before.is_file() {
             return Err(DiskError::NotAFile { path: file.to_owned() });
         }
-        let (sha256, length) = hash_all(&opened).map_err(|error| gone(file, error))?;
+        let (sha256, length) = hash_all(&opened, before.len()).map_err(|error| gone(file, error))?;
         let after = fs::metadata(file).map_err(|error| gone(file, error))?;
         if state(&before) == state(&after) && length == before.len() {
             return Ok(sha256);
@@ -129,9 +132,9 @@ fn hash_steady(file: &Path) -> Result<Sha256, DiskError> {
     Err(DiskError::Changed { path: file.to_owned() })
 }
 
-fn hash_all(mut file: &File) -> io::Result<(Sha256, u64)> {
+fn hash_all(mut file: &File, expected: u64) -> io::Result<(Sha256, u64)> {
     let mut hasher = sha2::Sha256::new();
-    let mut piece = vec![0; PIECE];
+    let mut piece = vec![0; usize::try_from(expected).unwrap_or(PIECE).clamp(SMALLEST_PIECE, PIECE)];
     let mut length: u64 = 0;
     loop {
         match file.read(&mut piece) {

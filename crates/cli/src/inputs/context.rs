@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reana_images::{Dockerignore, FileInput, Quoted};
 
 use super::Gathered;
-use crate::doors::disk::{self, DiskError};
+use crate::doors::disk::{self, DiskError, Entry};
 use crate::doors::git::describe::{self, DescribeError, Others};
 use crate::doors::tree::{self, Found, Look};
 use crate::error::Failure;
@@ -88,6 +88,10 @@ fn fill_from_git(
     gathered: &mut Gathered,
     look: &dyn Fn(&[u8]) -> Look,
 ) -> Result<(), Failure> {
+    // Nobody needs git for a plain folder.
+    if disk::entry(&member.folder.join(".git")) == Entry::Absent {
+        return Ok(());
+    }
     let git = match describe::own(&member.folder) {
         Ok(git) => git,
         Err(DescribeError::NoRepository { .. }) => return Ok(()),
