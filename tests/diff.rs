@@ -36,18 +36,18 @@ fn two_files() {
         &["old.txt", "new.txt"],
         0,
         &expect![[r#"
-        exit 0
-        --- stdout
-        old.txt -> new.txt: 1 added, 1 removed, 1 moved (major), 1 moved (minor), 1 moved, 1 with another marker, 1 with other extras
-          a 1.0 -> 2.0 (major)
-          b 1.0 -> 1.1 (minor)
-          c: marker `python_version < "3.9"` -> `python_version < "3.10"`
-          d: other extras
-          e 1.0 is no longer required
-          f https://x.example/f-1.0.zip -> https://x.example/f-1.1.zip
-          g 1.0 is new
-        --- stderr
-    "#]],
+            exit 0
+            --- stdout
+            old.txt -> new.txt: 1 added, 1 removed, 1 moved (major), 1 moved (minor), 1 moved, 1 with another marker, 1 with other extras
+              a 1.0 -> 2.0 (major)
+              b 1.0 -> 1.1 (minor)
+              c: marker `python_version < "3.9"` -> `python_version < "3.10"`
+              d: no longer with [x]
+              e 1.0 is no longer required
+              f https://x.example/f-1.0.zip -> https://x.example/f-1.1.zip
+              g 1.0 is new
+            --- stderr
+        "#]],
     );
 }
 
@@ -71,63 +71,67 @@ fn exit_code_and_json() {
         &["new.txt", "old.txt", "--exit-code", "--format=json"],
         1,
         &expect![[r#"
-        exit 1
-        --- stdout
-        {
-          "locks": [
+            exit 1
+            --- stdout
             {
-              "component": "",
-              "old": "new.txt",
-              "new": "old.txt",
-              "different": true,
-              "changes": [
+              "locks": [
                 {
-                  "name": "a",
-                  "kind": "moved",
-                  "from": "2.0",
-                  "to": "1.0",
-                  "step": "major"
-                },
-                {
-                  "name": "b",
-                  "kind": "moved",
-                  "from": "1.1",
-                  "to": "1.0",
-                  "step": "minor"
-                },
-                {
-                  "name": "c",
-                  "kind": "marker",
-                  "from": "python_version < \"3.10\"",
-                  "to": "python_version < \"3.9\""
-                },
-                {
-                  "name": "d",
-                  "kind": "extras"
-                },
-                {
-                  "name": "e",
-                  "kind": "added",
-                  "version": "1.0"
-                },
-                {
-                  "name": "f",
-                  "kind": "moved",
-                  "from": "https://x.example/f-1.1.zip",
-                  "to": "https://x.example/f-1.0.zip",
-                  "step": "other"
-                },
-                {
-                  "name": "g",
-                  "kind": "removed",
-                  "version": "1.0"
+                  "component": "",
+                  "old": "new.txt",
+                  "new": "old.txt",
+                  "different": true,
+                  "changes": [
+                    {
+                      "name": "a",
+                      "kind": "moved",
+                      "from": "2.0",
+                      "to": "1.0",
+                      "step": "major"
+                    },
+                    {
+                      "name": "b",
+                      "kind": "moved",
+                      "from": "1.1",
+                      "to": "1.0",
+                      "step": "minor"
+                    },
+                    {
+                      "name": "c",
+                      "kind": "marker",
+                      "from": "python_version < \"3.10\"",
+                      "to": "python_version < \"3.9\""
+                    },
+                    {
+                      "name": "d",
+                      "kind": "extras",
+                      "added": [
+                        "x"
+                      ],
+                      "removed": []
+                    },
+                    {
+                      "name": "e",
+                      "kind": "added",
+                      "version": "1.0"
+                    },
+                    {
+                      "name": "f",
+                      "kind": "moved",
+                      "from": "https://x.example/f-1.1.zip",
+                      "to": "https://x.example/f-1.0.zip",
+                      "step": "other"
+                    },
+                    {
+                      "name": "g",
+                      "kind": "removed",
+                      "version": "1.0"
+                    }
+                  ]
                 }
               ]
             }
-          ]
-        }
-        --- stderr
-    "#]],
+            --- stderr
+        "#]],
     );
 }
 

@@ -327,5 +327,6 @@ fn the_solvers_decisions() {
         app 2.0: requirements.in:1 requires app; requirements.in:3 requires app>1
         lib 1.5: requirements.in:2 requires lib<2
         app none is left: requirements.in:1 requires app; requirements.in:3 requires app>1
-    "#]].assert_eq(&place.read("decisions.txt"));
+    "#]]
+    .assert_eq(&place.read("decisions.txt"));
 }

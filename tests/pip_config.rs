@@ -49,6 +49,24 @@ fn whoever_names_an_index_is_not_given_pips() {
     assert!(!output.stderr.contains("pip"), "{output}");
 }
 
+/// A fleet that is to be locked alike everywhere.
+#[test]
+fn a_fleet_may_want_none_of_it() {
+    let sandbox = sandbox(&[("PIP_CONFIG_FILE", "pip.conf"), ("PIP_FIND_LINKS", "two/files")]);
+    sandbox.file("pip.conf", "not a configuration file").file("requirements.in", "app\n");
+    sandbox.file("reana-lock.toml", "[index]\nurl = 'one/simple'\n");
+    let refused = compile(&sandbox, &["requirements.in"]).expect_code(2);
+    assert!(refused.stderr.contains("pip.conf"), "{refused}");
+    sandbox.file("pip.conf", "[global]\n");
+    let _with = compile(&sandbox, &["requirements.in"]).expect_code(0);
+    assert_eq!(pins(&sandbox.read("requirements.txt")), ["app==9.0"]);
+    sandbox.file("pip.conf", "not a configuration file");
+    sandbox.file("reana-lock.toml", "[index]\nurl = 'one/simple'\npip-config = false\n");
+    let output = compile(&sandbox, &["requirements.in", "-U"]).expect_code(0);
+    assert!(!output.stderr.contains("pip"), "{output}");
+    assert_eq!(pins(&sandbox.read("requirements.txt")), ["app==2.0", "base==1.1", "lib==2.0"]);
+}
+
 #[test]
 fn no_index_and_links() {
     let sandbox = sandbox(&[("PIP_NO_INDEX", "true"), ("PIP_FIND_LINKS", "two/files absent")]);

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use regex::Regex;
 
 use crate::job::{Case, Pins, lock, read};
 use crate::project::build;
@@ -14,11 +15,11 @@ use crate::project::build;
 const ASIDE: [&str; 5] = ["setuptools", "pip", "wheel", "distribute", "appnope"];
 
 /// What `cargo xtask replay` may be told.
-#[derive(clap::Args)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Only the cases whose `component@date` contains this
-    #[arg(long)]
-    only: Option<String>,
+    /// Only the cases whose `component@date` this regular expression finds itself in
+    #[arg(long, value_name = "RE")]
+    only: Option<Regex>,
     /// Write the differences here as JSON
     #[arg(long)]
     json: Option<PathBuf>,
@@ -40,16 +41,16 @@ struct Outcome {
 /// Runs the cases one after the other and prints the differences and the number of exact ones.
 pub(crate) fn replay(options: &Options) -> Result<()> {
     let cases: Vec<Case> = read("replay/cases.json")?;
+    let chosen = chosen(&cases, options.only.as_ref());
+    if chosen.is_empty() {
+        bail!("no case matches; there are: {}", ids(&cases).collect::<Vec<_>>().join(", "));
+    }
     let command = match &options.bin {
         Some(bin) => bin.clone(),
         None => build()?,
     };
     let mut outcomes = Vec::new();
-    for case in &cases {
-        let id = format!("{}@{}", case.component, case.date.get(..10).unwrap_or(&case.date));
-        if options.only.as_ref().is_some_and(|only| !id.contains(only)) {
-            continue;
-        }
+    for (id, case) in chosen {
         let (differences, error) = match lock(&command, &case.job()) {
             Ok(found) => (compare(&case.expected, &found), None),
             Err(error) => (Vec::new(), Some(format!("{error:#}"))),
@@ -64,10 +65,15 @@ pub(crate) fn replay(options: &Options) -> Result<()> {
     if let Some(file) = &options.json {
         std::fs::write(file, serde_json::to_vec_pretty(&outcomes)?)?;
     }
-    if outcomes.is_empty() {
-        bail!("no case matches");
-    }
     Ok(())
+}
+
+fn ids(cases: &[Case]) -> impl Iterator<Item = String> {
+    cases.iter().map(|case| format!("{}@{}", case.component, case.date.get(..10).unwrap_or(&case.date)))
+}
+
+fn chosen<'c>(cases: &'c [Case], only: Option<&Regex>) -> Vec<(String, &'c Case)> {
+    ids(cases).zip(cases).filter(|(id, _)| only.is_none_or(|only| only.is_match(id))).collect()
 }
 
 fn compare(expected: &Pins, found: &Pins) -> Vec<(String, String, String)> {
@@ -97,8 +103,33 @@ fn describe(outcome: &Outcome) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
     use crate::job::pins;
+
+    #[test]
+    fn cases_are_chosen_by_regular_expressions() {
+        let cases: Vec<Case> = read("replay/cases.json").expect("the cases");
+        let count = |only: &str| chosen(&cases, Some(&Regex::new(only).expect("an expression"))).len();
+        let servers = ids(&cases).filter(|id| id.starts_with("reana-server@202")).count();
+        assert!(servers > 0 && servers < cases.len());
+        assert_eq!(count("^reana-server@202[0-9]-"), servers);
+        assert_eq!((count(""), count("^server"), chosen(&cases, None).len()), (cases.len(), 0, cases.len()));
+    }
+
+    #[derive(Debug, clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn a_bad_expression_is_told() {
+        let error = Command::try_parse_from(["replay", "--only", "(a"]).expect_err("no expression");
+        let text = error.to_string();
+        assert!(text.contains("--only <RE>") && text.contains("unclosed group"), "{text}");
+    }
 
     #[test]
     fn compares_without_what_stands_aside() {

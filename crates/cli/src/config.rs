@@ -79,6 +79,9 @@ pub(crate) struct IndexConfig {
     names: BTreeMap<String, String>,
     /// Leaves out what was uploaded later: `2026-11-30T12:00:00Z`, or a date, whose day is left out too.
     pub(crate) exclude_newer: Option<Moment>,
+    /// Whether pip's own configuration on the machine (`pip.conf`, `PIP_INDEX_URL`) says where packages come from, where
+    /// nothing else does. With `false` locks are the same on every machine. Default: `true`.
+    pub(crate) pip_config: Option<bool>,
     /// What `exclude-newer` does with files whose index tells no time: `refuse` (default) or `allow`.
     pub(crate) undated: Undated,
 }

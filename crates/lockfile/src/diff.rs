@@ -46,7 +46,12 @@ pub enum ChangeKind {
         to: String,
     },
     /// The version is the same, and the extras are others.
-    Extras,
+    Extras {
+        /// Those that it has now besides, sorted.
+        added: Vec<String>,
+        /// Those that it has no longer, sorted.
+        removed: Vec<String>,
+    },
     /// Only the hashes changed (and the annotation, perhaps).
     HashesOnly {
         /// How many hashes are new.
@@ -182,7 +187,11 @@ fn changed(old: &Entry<'_>, new: &Entry<'_>) -> Option<ChangeKind> {
         return Some(ChangeKind::Marker { from: old.marker.clone(), to: new.marker.clone() });
     }
     if old.extras != new.extras {
-        return Some(ChangeKind::Extras);
+        let beyond = |these: &[String], those: &[String]| {
+            these.iter().filter(|extra| !those.contains(extra)).cloned().collect()
+        };
+        let (added, removed) = (beyond(&new.extras, &old.extras), beyond(&old.extras, &new.extras));
+        return Some(ChangeKind::Extras { added, removed });
     }
     if old.hashes != new.hashes {
         let added = new.hashes.difference(old.hashes).count();

@@ -144,7 +144,7 @@ fn changes_are_told_by_weight() {
         e Moved { from: "1.0rc1", to: "1.0", step: Other }
         f HashesOnly { added: 0, removed: 1 }
         g Annotation
-        h Extras
+        h Extras { added: [], removed: ["x"] }
         i Moved { from: "2", to: "3", step: Major }
         j Moved { from: "https://h/1", to: "https://h/2", step: Other }
         k Marker { from: "os_name == \"nt\"", to: "" }

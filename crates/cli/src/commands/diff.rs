@@ -65,8 +65,9 @@ fn pair(mut old: Vec<Written>, mut new: Vec<Written>) -> Vec<Pair> {
             let mut changes = reana_lockfile::diff(&before, &after);
             if old.as_ref().map(written::is_pylock) != new.as_ref().map(written::is_pylock) {
                 // the one form has no place for what the other one says
-                let said_by_one = [ChangeKind::Annotation, ChangeKind::Extras];
-                changes.retain(|change| !said_by_one.contains(&change.kind));
+                changes.retain(|change| {
+                    !matches!(change.kind, ChangeKind::Annotation | ChangeKind::Extras { .. })
+                });
             }
             Pair { name, changes, old, new }
         })
@@ -118,7 +119,7 @@ fn summary(changes: &[Change]) -> String {
         (moved(Step::Other), "moved"),
         (count(&|kind| matches!(kind, ChangeKind::HashesOnly { .. })), "with other hashes alone"),
         (count(&|kind| matches!(kind, ChangeKind::Marker { .. })), "with another marker"),
-        (count(&|kind| matches!(kind, ChangeKind::Extras)), "with other extras"),
+        (count(&|kind| matches!(kind, ChangeKind::Extras { .. })), "with other extras"),
         (count(&|kind| matches!(kind, ChangeKind::Annotation)), "required by others"),
     ];
     let parts: Vec<String> = counted

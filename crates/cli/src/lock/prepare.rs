@@ -102,7 +102,10 @@ impl Context<'_> {
 
 /// Prepares all units. All that is wrong with any of them is told at once.
 pub(crate) fn all(plan: &Plan, args: &CompileArgs, env: &Env) -> Result<Vec<Prepared>, Failure> {
-    let pip = PipConfig::read(env)?;
+    let pip = match plan.config.index.pip_config {
+        Some(false) => PipConfig::default(),
+        Some(true) | None => PipConfig::read(env)?,
+    };
     let mut prepared = Vec::new();
     let mut failures: Vec<Failure> = Vec::new();
     for unit in &plan.units {

@@ -17,7 +17,16 @@ pub(crate) fn change(change: &Change) -> String {
         ChangeKind::Removed { version } => format!("{name} {version} is no longer required"),
         ChangeKind::Moved { from, to, step } => format!("{name} {from} -> {to}{}", step_word(*step)),
         ChangeKind::Marker { from, to } => format!("{name}: marker `{from}` -> `{to}`"),
-        ChangeKind::Extras => format!("{name}: other extras"),
+        ChangeKind::Extras { added, removed } => {
+            let list = |what: &str, extras: &[String]| format!("{what} [{}]", extras.join(","));
+            match (&added[..], &removed[..]) {
+                (added, []) => format!("{name}: {}", list("also with", added)),
+                ([], removed) => format!("{name}: {}", list("no longer with", removed)),
+                (added, removed) => {
+                    format!("{name}: {}, {}", list("also with", added), list("no longer with", removed))
+                }
+            }
+        }
         ChangeKind::HashesOnly { added, removed: 0 } => {
             format!("{name}: {} added since the lock was made", files(*added))
         }
@@ -106,7 +115,7 @@ fn changed(prepared: &Prepared, locked: &Locked) -> String {
         (count(|kind| matches!(kind, ChangeKind::HashesOnly { .. })), "with other hashes"),
         (
             count(|kind| {
-                matches!(kind, ChangeKind::Marker { .. } | ChangeKind::Extras | ChangeKind::Annotation)
+                matches!(kind, ChangeKind::Marker { .. } | ChangeKind::Extras { .. } | ChangeKind::Annotation)
             }),
             "otherwise",
         ),
@@ -167,7 +176,9 @@ pub(crate) fn change_json(change: &Change) -> serde_json::Value {
             json!({"name": name, "kind": "moved", "from": from, "to": to, "step": step})
         }
         ChangeKind::Marker { from, to } => json!({"name": name, "kind": "marker", "from": from, "to": to}),
-        ChangeKind::Extras => json!({"name": name, "kind": "extras"}),
+        ChangeKind::Extras { added, removed } => {
+            json!({"name": name, "kind": "extras", "added": added, "removed": removed})
+        }
         ChangeKind::HashesOnly { added, removed } => {
             json!({"name": name, "kind": "hashes", "added": added, "removed": removed})
         }
