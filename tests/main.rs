@@ -32,6 +32,7 @@
 //! | `running` | `reana-lock running`, with recorded answers of a cluster |
 //! | `schemas` | JSON answers beside their schemas |
 //! | `verify` | a lock beside what pip says is installed |
+//! | `with_local` | `--with-local` |
 //! | `why`, `tree`, `diff` | what locks tell without the index |
 //!
 //! `harness` makes the sandbox and its index.
@@ -73,3 +74,4 @@ mod tag;
 mod tree;
 mod verify;
 mod why;
+mod with_local;

@@ -212,6 +212,9 @@ pub(crate) struct BumpArgs {
     /// Pass over versions of this package (`:all:` for any) whose metadata can't be read without a build
     #[arg(long, value_name = "NAME")]
     pub(crate) skip_unreadable: Vec<String>,
+    /// Take the checkout in this folder as if it were released; only with --dry-run
+    #[arg(long, value_name = "PATH", requires = "dry_run")]
+    pub(crate) with_local: Vec<String>,
     /// Where packages come from
     #[command(flatten)]
     pub(crate) index: IndexArgs,
@@ -235,6 +238,13 @@ pub(crate) struct CompileArgs {
     /// Where packages come from
     #[command(flatten)]
     pub(crate) index: IndexArgs,
+}
+
+impl CompileArgs {
+    /// Whether what comes out is no lock for a release.
+    pub(crate) fn is_preview(&self) -> bool {
+        !self.resolve.with_local.is_empty()
+    }
 }
 
 /// What comes out, and where to.
@@ -369,6 +379,12 @@ pub(crate) struct ResolveArgs {
     /// Pass over versions of this package (`:all:` for any) whose metadata can't be read without a build
     #[arg(long, value_name = "NAME")]
     pub(crate) skip_unreadable: Vec<String>,
+    /// Take the checkout in this folder as if it were released, and show what would change
+    ///
+    /// Such a lock is a preview: it is written only where `-o` says, without hashes for the checkouts, and marked so
+    /// that no check takes it for a lock.
+    #[arg(long, value_name = "PATH", conflicts_with = "check")]
+    pub(crate) with_local: Vec<String>,
 }
 
 /// Where packages come from.

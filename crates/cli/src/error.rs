@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::fleet::FleetError;
 use crate::journal::JournalError;
 use crate::lock::catalog::FolderError;
+use crate::lock::local::LocalError;
 use crate::lock::repositories::RepositoryError;
 
 /// Why a run failed, as the user reads it.
@@ -201,6 +202,18 @@ impl Failure {
             | FleetError::SourceAbsent { .. }
             | FleetError::Config(_)
             | FleetError::Disk(_) => failure,
+        }
+    }
+
+    /// Checkouts that can't stand for releases.
+    pub(crate) fn from_local(error: &LocalError) -> Self {
+        let failure = Self::input(error.to_string());
+        match error {
+            LocalError::Manifest { .. } => failure.hint(
+                "a checkout stands for a release whose name, version and requirements its manifest says",
+            ),
+            LocalError::Unused { .. } => failure.hint("leave it out, or name the components that require it"),
+            LocalError::Disk(_) | LocalError::Twice { .. } => failure,
         }
     }
 

@@ -119,7 +119,7 @@ pub fn shell_quote(word: &str) -> String {
 }
 
 /// Options of pip-compile, uv and reana-lock that take a value, which may be the next word.
-const WITH_VALUE: [&str; 49] = [
+const WITH_VALUE: [&str; 50] = [
     "--allow-build",
     "--annotation-style",
     "--build-deps-for",
@@ -169,6 +169,7 @@ const WITH_VALUE: [&str; 49] = [
     "--unsafe-package",
     "--upgrade-package",
     "--uploaded-prior-to",
+    "--with-local",
 ];
 
 /// Short options and the long ones that they stand for.

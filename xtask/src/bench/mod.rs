@@ -4,6 +4,7 @@
 //! the default index when a tool first asks for it, into the ignored folder bench-cache; a run in which something
 //! had to be recorded is not counted, and done again. Everything is run one after the other.
 
+mod fleets;
 mod inputs;
 mod measure;
 mod peers;
@@ -30,6 +31,9 @@ const MOST_RECORDINGS: usize = 12;
 /// What `cargo xtask bench` may be told.
 #[derive(clap::Args)]
 pub(crate) struct Options {
+    /// What to measure instead of the comparison with others
+    #[arg(value_enum)]
+    what: Option<What>,
     /// Only reana-server, or only the fleet
     #[arg(long, value_enum)]
     only: Option<Scope>,
@@ -59,6 +63,13 @@ pub(crate) struct Options {
     hold: bool,
 }
 
+/// What is measured over made-up indexes, without other tools.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    /// Fleets of 30, 100 and 300 components
+    Fleet,
+}
+
 /// One bench.
 struct Bench<'o> {
     options: &'o Options,
@@ -71,6 +82,9 @@ struct Bench<'o> {
 
 /// Runs the bench and prints its table.
 pub(crate) fn bench(options: &Options) -> Result<()> {
+    if options.what == Some(What::Fleet) {
+        return fleets::bench(&peers::reana_lock(options.bin.as_deref())?, options.cold);
+    }
     let folder = root().join("bench-cache");
     let inputs: Inputs = crate::job::read("bench/components.json")?;
     std::fs::create_dir_all(&folder)?;

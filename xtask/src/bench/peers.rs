@@ -39,13 +39,18 @@ pub(crate) struct Tools {
     python_version: String,
 }
 
+/// This project's command: the one that is named, else a release build.
+pub(crate) fn reana_lock(bin: Option<&Path>) -> Result<PathBuf> {
+    match bin {
+        Some(bin) => bin.canonicalize().with_context(|| bin.display().to_string()),
+        None => build_release(),
+    }
+}
+
 impl Tools {
     /// Builds this project's command and, on the first run, installs the others.
     pub(crate) fn prepare(folder: &Path, bin: Option<&Path>, python_version: &str) -> Result<Self> {
-        let reana_lock = match bin {
-            Some(bin) => bin.canonicalize().with_context(|| bin.display().to_string())?,
-            None => build_release()?,
-        };
+        let reana_lock = reana_lock(bin)?;
         let venv = folder.join("tools");
         if !venv.join("bin/pip-compile").exists() {
             let python = crate::live::find_python(python_version);

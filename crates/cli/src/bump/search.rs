@@ -1,7 +1,7 @@
 //! The version of a package that all of the fleet can take together, found by solving.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reana_fleet::{Fleet, Held};
 use reana_manifest::edit::{Raise, raise_text};
@@ -52,7 +52,10 @@ impl Search<'_> {
     fn one(&self, wanted: &Wanted, decided: &[Raise]) -> Result<Found, Failure> {
         let package = &wanted.package;
         let Some(job) = self.jobs.first() else { return Err(Failure::internal("nothing to solve")) };
-        let listing = job.catalog.client().listing(package).map_err(|error| Failure::from_index(&error))?;
+        let listing: Arc<dyn Listing> = match job.catalog.locals.listing(package) {
+            Some(local) => local,
+            None => job.catalog.client().listing(package).map_err(|error| Failure::from_index(&error))?,
+        };
         let mut found = Found { package: package.clone(), version: None, held: Vec::new() };
         match &wanted.to {
             To::Newest => {}

@@ -85,17 +85,23 @@ fn jobs(
     for note in prepared.iter().flat_map(|prepared| &prepared.notes) {
         ui.detail(note);
     }
-    compile::jobs(prepared, &compile, &plan, env, ui)
+    let jobs = compile::jobs(prepared, &compile, &plan, env, ui)?;
+    if let Some(job) = jobs.first() {
+        let names = jobs.iter().flat_map(|job| job.prepared.request.roots.iter().map(|root| &root.name));
+        job.catalog.locals.check_used(names).map_err(|error| Failure::from_local(&error))?;
+    }
+    Ok(jobs)
 }
 
 /// What `compile` would be called with.
 fn compile_args(args: &BumpArgs) -> CompileArgs {
-    let BumpArgs { allow_build, skip_unreadable, index, .. } = args;
+    let BumpArgs { allow_build, skip_unreadable, with_local, index, .. } = args;
     let IndexArgs { .. } = index;
     CompileArgs {
         resolve: ResolveArgs {
             allow_build: allow_build.clone(),
             skip_unreadable: skip_unreadable.clone(),
+            with_local: with_local.clone(),
             ..ResolveArgs::default()
         },
         index: index.clone(),

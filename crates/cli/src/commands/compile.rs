@@ -19,6 +19,7 @@ use crate::fleet::{self, Plan};
 use crate::journal;
 use crate::lock::build_requirements;
 use crate::lock::catalog::{Builds, RunCatalog};
+use crate::lock::local::Locals;
 use crate::lock::prepare::{self, Prepared};
 use crate::lock::report;
 use crate::lock::repositories::Repositories;
@@ -47,6 +48,10 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
     let traced = write_trace(args, &jobs, ui, env);
     let locked = all_or_worst(&jobs, results, ui)?;
     traced?;
+    if let Some(job) = jobs.first() {
+        let names = locked.iter().flat_map(|(_, made)| made.pins.iter().map(|pin| &pin.name));
+        job.catalog.locals.check_used(names).map_err(|error| Failure::from_local(&error))?;
+    }
     finish(args, &plan, &locked, ui)
 }
 
@@ -107,8 +112,10 @@ pub(crate) fn jobs(
     }
     let cache = settings::cache_folder(&args.index, env);
     let repositories = Arc::new(Repositories::new(cache, args.index.offline));
+    let locals = locals(&prepared, args, env)?;
     let mut jobs = Vec::new();
-    for prepared in prepared {
+    for mut prepared in prepared {
+        locals.forget(&mut prepared.request.preferences);
         let request = &prepared.request;
         let direct = request.roots.iter().chain(&request.constraints).chain(&request.overrides);
         direct.filter_map(Requirement::direct).for_each(|direct| repositories.allow(&direct.url));
@@ -133,7 +140,8 @@ pub(crate) fn jobs(
                 index_url: prepared.places.main_index().map(str::to_owned),
                 done: Mutex::default(),
             };
-            let catalog = Arc::new(RunCatalog::new(client, builds, kept.clone(), Arc::clone(&repositories)));
+            let catalog = RunCatalog::new(client, builds, kept.clone(), Arc::clone(&repositories));
+            let catalog = Arc::new(catalog.with_locals(Arc::clone(&locals)));
             catalogs.push((prepared.places.clone(), Arc::clone(&catalog)));
             catalog
         };
@@ -151,6 +159,14 @@ pub(crate) fn jobs(
         jobs.push(Job { prepared, catalog, trace: Mutex::default() });
     }
     Ok(jobs)
+}
+
+/// The checkouts that stand for releases.
+fn locals(prepared: &[Prepared], args: &CompileArgs, env: &Env) -> Result<Arc<Locals>, Failure> {
+    let target = prepared.first().and_then(|prepared| prepared.request.targets.first());
+    let Some(target) = target else { return Ok(Arc::default()) };
+    let locals = Locals::read(&args.resolve.with_local, &env.cwd, target);
+    locals.map(Arc::new).map_err(|error| Failure::from_local(&error))
 }
 
 /// Solves all locks, a thread each up to twice the processors: they wait for the network most of the time.
@@ -254,7 +270,8 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
     if output.check {
         return Ok(check(output.format, locked, &stale, ui));
     }
-    if output.dry_run {
+    let is_shown = output.dry_run || args.is_preview() && output.output_file.is_none();
+    if is_shown {
         if output.format == Format::Text {
             locked.iter().for_each(|(prepared, made)| show_changes(prepared, made, ui));
         }
@@ -267,7 +284,9 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
             ui.say(&report::build_summary(made, build));
         }
     }
-    if output.dry_run {
+    if is_shown && !output.dry_run {
+        ui.say("A preview with local checkouts: nothing is written without `-o FILE`.");
+    } else if is_shown {
         ui.say("Dry run: nothing is written.");
     }
     Ok(Exit::Done)

@@ -14,6 +14,7 @@ use reana_model::{DistFile, Listing, Origin, PackageName, Requirement, Target, V
 use reana_resolver::{Catalog, CatalogError, DirectAnswer, MetadataAnswer, NamePolicy};
 
 use super::git_address::GitAddress;
+use super::local::Locals;
 use super::repositories::{Folder, Repositories, RepositoryError};
 use super::scout::{Kept, Scouts};
 use crate::doors::disk::Project;
@@ -24,6 +25,8 @@ pub(crate) struct RunCatalog {
     client: Arc<Client>,
     scouts: Scouts,
     builds: Builds,
+    /// Checkouts that stand for releases.
+    pub(crate) locals: Arc<Locals>,
     repositories: Arc<Repositories>,
 }
 
@@ -67,7 +70,19 @@ impl RunCatalog {
     /// A catalog over a client. `kept` is what old locks pin, as a hint for fetching ahead.
     pub(crate) fn new(client: Client, builds: Builds, kept: Kept, repositories: Arc<Repositories>) -> Self {
         let client = Arc::new(client);
-        Self { scouts: Scouts::new(Arc::clone(&client), kept), client, builds, repositories }
+        Self {
+            scouts: Scouts::new(Arc::clone(&client), kept),
+            client,
+            builds,
+            locals: Arc::default(),
+            repositories,
+        }
+    }
+
+    /// The same with checkouts that stand for releases.
+    pub(crate) fn with_locals(mut self, locals: Arc<Locals>) -> Self {
+        self.locals = locals;
+        self
     }
 
     /// The repository that an address names and the commit that was taken of it; `None` where it names none.
@@ -137,6 +152,9 @@ fn metadata_of(built: &BuiltMetadata, file: &str) -> Result<Metadata, CatalogErr
 
 impl Catalog for RunCatalog {
     fn listing(&self, name: &PackageName) -> Result<Arc<dyn Listing>, CatalogError> {
+        if let Some(local) = self.locals.listing(name) {
+            return Ok(local);
+        }
         Ok(self.client.listing(name)?)
     }
 
@@ -146,6 +164,9 @@ impl Catalog for RunCatalog {
         file: &DistFile,
         target: &Target,
     ) -> Result<MetadataAnswer, CatalogError> {
+        if let Some(local) = self.locals.metadata(name, target) {
+            return Ok(MetadataAnswer::Known(local?));
+        }
         Ok(match self.client.metadata(name, file, target)? {
             reana_index::MetadataAnswer::Known(metadata) => MetadataAnswer::Known(metadata),
             reana_index::MetadataAnswer::Invalid { reason } => MetadataAnswer::Invalid { reason },

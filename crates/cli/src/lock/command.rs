@@ -70,6 +70,12 @@ pub(crate) fn canonical(
     resolve.no_binary.iter().for_each(|name| add("--no-binary", name.clone()));
     resolve.only_binary.iter().for_each(|name| add("--only-binary", name.clone()));
     resolve.skip_unreadable.iter().for_each(|name| add("--skip-unreadable", name.clone()));
+    for folder in &resolve.with_local {
+        add(
+            "--with-local",
+            paths::relative(&paths::tidy(&context.env.cwd.join(folder)), &context.lock_folder),
+        );
+    }
     platforms(choice).into_iter().for_each(|platform| add("--platform", platform));
     match (&context.unit.lock, context.args.output.output_file.as_deref()) {
         (_, Some("-")) => {

@@ -1,4 +1,4 @@
-//! Making locks: what a component declares (`prepare`, with `declared`, `requirements`, `targets`, `command`), the catalog that it is solved over (`catalog`, with `repositories`), the
+//! Making locks: what a component declares (`prepare`, with `declared`, `requirements`, `targets`, `command`), the catalog that it is solved over (`catalog`, with `repositories` and `local`), the
 //! solution as text (`solve`, `pins`), and what is said about it (`report`).
 
 pub(crate) mod build_requirements;
@@ -8,6 +8,7 @@ mod declared;
 mod format;
 mod git_address;
 mod groups;
+pub(crate) mod local;
 pub(crate) mod pins;
 pub(crate) mod prepare;
 mod pylock;

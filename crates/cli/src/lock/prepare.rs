@@ -145,6 +145,10 @@ fn one(
         Some(path) => read_old(path)?,
     };
     let output_format = format::of(args, lock.as_deref().or(old_path.as_deref()))?;
+    if args.is_preview() && output_format == OutputFormat::Pylock {
+        return Err(Failure::input("--with-local: a pylock.toml must have hashes, and a checkout has none")
+            .hint("preview it as a requirements file: `-o FILE.txt`"));
+    }
     let old = old_text.as_deref().map(|text| parse(output_format, text, &lock_shown));
     let mut notes = Vec::new();
     for problem in old.iter().flat_map(|old| &old.problems) {
@@ -219,6 +223,9 @@ fn build_file(
 ) -> Result<Option<BuildFile>, Failure> {
     let typed = context.args.output.build_requirements.as_ref();
     let Some(given) = typed.or(context.config.lock.build_requirements.as_ref()) else { return Ok(None) };
+    if context.args.is_preview() {
+        return Ok(None);
+    }
     if several && given.contains('/') {
         return Err(Failure::input(format!(
             "--build-requirements: for several locks it takes a name, and {given} is a path"
@@ -246,12 +253,36 @@ fn lock_paths(
                     "input and output filenames must not be matched: {file}"
                 )));
             }
-            Ok((Some(path.clone()), Some(path)))
+            if !args.is_preview() {
+                return Ok((Some(path.clone()), Some(path)));
+            }
+            let own = format::default_lock(unit, args).filter(|_| unit.kind == UnitKind::Component);
+            check_preview(&path, own.as_deref(), file)?;
+            // what is shown is what a release would change of the component's lock
+            Ok((Some(path.clone()), own.or(Some(path))))
         }
         None => {
             let lock = format::default_lock(unit, args);
             Ok((lock.clone(), lock))
         }
+    }
+}
+
+/// A preview never takes the place of a lock.
+fn check_preview(path: &Path, own: Option<&Path>, given: &str) -> Result<(), Failure> {
+    let refuse = |why: &str| {
+        let message = format!("--with-local: {given} {why}, and a preview is no lock for a release");
+        Err(Failure::input(message)
+            .hint("name another file with `-o`; without it, the changes are only shown"))
+    };
+    if own == Some(path) {
+        return refuse("is the component's own lock");
+    }
+    match read_old(path)? {
+        Some(text) if reana_lockfile::parse(&text, given).preview.is_none() => {
+            refuse("is there already and is no preview")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -48,15 +48,16 @@ pub(crate) fn lock(
     let solved = reana_resolver::solve_traced(catalog, &prepared.request, &mut decisions);
     *trace = trace::text(prepared, &decisions);
     let resolution = solved.map_err(|error| failure(prepared, &error))?;
-    let merged = resolution.merged();
+    let mut merged = resolution.merged();
     if prepared.hashes != Hashes::None && prepared.output_format == OutputFormat::Requirements {
         refuse_repositories(&merged)?;
     }
+    let local = catalog.locals.mark(&mut merged);
     let pins = pins::pins_of(&merged, &prepared.sources, prepared.hashes, &prepared.allowed, catalog)?;
     let content = LockContent {
         header: Some(prepared.header.clone()),
-        preview: false,
-        notes: Vec::new(),
+        preview: !local.is_empty(),
+        notes: local,
         options: prepared.emitted.clone(),
         pins: &pins,
     };
