@@ -180,7 +180,7 @@ fn what_is_refused() {
 
         hint: a checkout stands for a release whose name, version and requirements its manifest says
     "#]].assert_eq(&all);
-    assert!(!place.path("web").join("preview.txt").exists());
+    assert!(!place.sandbox.exists("web/preview.txt"));
     assert_eq!(
         (place.read("web/requirements.txt"), place.read("web/other.txt")),
         (own, "base==1.0\n".to_owned())
