@@ -20,6 +20,7 @@
 //! | `fuzz_corpora` | what fuzzers are fed, fed once |
 //! | `generate` | completions, the manual page, help |
 //! | `git_requirements` | requirements that name repositories |
+//! | `guard` | `reana-lock guard`, `labels` and `record`; the incident |
 //! | `groups` | `--group`, the status of projects, `--trace` |
 //! | `inputs`, `tag` | what goes into an image, and what it is called |
 //! | `images` | `reana-lock images`: references in files |
@@ -29,6 +30,7 @@
 //! | `odd_worlds` | odd places, files and streams |
 //! | `pip_config` | pip's configuration as defaults |
 //! | `pylock` | locks in the form of PEP 751 |
+//! | `registry` | registries of images, real and scripted, by `reana-lock inputs` |
 //! | `running` | `reana-lock running`, with recorded answers of a cluster |
 //! | `schemas` | JSON answers beside their schemas |
 //! | `verify` | a lock beside what pip says is installed |
@@ -59,6 +61,7 @@ mod fuzz_corpora;
 mod generate;
 mod git_requirements;
 mod groups;
+mod guard;
 mod harness;
 mod images;
 mod inputs;
@@ -68,6 +71,7 @@ mod metadata;
 mod odd_worlds;
 mod pip_config;
 mod pylock;
+mod registry;
 mod running;
 mod schemas;
 mod tag;

@@ -1,6 +1,7 @@
 //! What the user typed, as clap reads it. What it means once settings, locks and disk are consulted is
 //! decided in `settings.rs`.
 
+mod guard;
 mod images;
 mod references;
 mod registry;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use guard::{GuardArgs, ImageArgs, LabelsArgs, RecordArgs};
 pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
 pub(crate) use references::{ImagesCommand, ReferencesArgs, ReferencesDiffArgs};
 pub(crate) use registry::RegistryArgs;
@@ -71,6 +73,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ImagesCommand,
     },
+    /// Tell whether images may be built: refuse a build under a tag that stands for other inputs
+    Guard(Box<GuardArgs>),
+    /// Print the labels that an image is to be built with, as arguments for the build
+    Labels(Box<LabelsArgs>),
+    /// Record what a pushed image's tag stands for in the ledger, reana-images.toml
+    Record(Box<RecordArgs>),
     /// Print the completion script of a shell
     Completions {
         /// The shell

@@ -257,6 +257,11 @@ impl Config {
         self.index.url.as_deref().map(|given| self.location(given))
     }
 
+    /// What stands before a component's name in its image's name.
+    pub(crate) fn image_prefix(&self) -> &str {
+        self.images.prefix.as_deref().unwrap_or(DEFAULT_PREFIX)
+    }
+
     /// Registries that are asked without TLS.
     pub(crate) fn plain_http(&self) -> &[String] {
         &self.images.plain_http
@@ -323,6 +328,9 @@ impl TargetEntry {
         Target { python: self.python.0, platform: self.platform.0 }
     }
 }
+
+/// What stands before a component's name where nothing is said.
+const DEFAULT_PREFIX: &str = "docker.io/reanahub/";
 
 /// The platform where none is named.
 pub(crate) const DEFAULT_PLATFORM: Platform = Platform::LinuxAmd64;

@@ -10,6 +10,7 @@ mod doors;
 mod error;
 mod exit;
 mod fleet;
+mod guard;
 mod inputs;
 mod journal;
 mod lock;
@@ -70,6 +71,9 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
         Command::Images { command } => commands::references::run(&command, ui, env),
         Command::Running(args) => commands::running::run(&args, ui, env),
         Command::Verify(args) => commands::verify::run(&args, ui, env),
+        Command::Guard(args) => commands::guard::run(&args, ui, env),
+        Command::Labels(args) => commands::labels::run(&args, ui, env),
+        Command::Record(args) => commands::record::run(&args, ui, env),
         Command::Completions { shell } => commands::generate::completions(shell, ui),
         Command::Man => commands::generate::man(ui),
         Command::Generate { folder } => commands::generate::all(&folder, ui),

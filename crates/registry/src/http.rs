@@ -17,8 +17,8 @@ const MOST_REDIRECTS: usize = 5;
 /// The most that is read of an answer that is no success, and of a token server's.
 const SHORT: usize = 64 << 10;
 
-/// How rustls says that what came is not TLS.
-const NO_TLS: &str = "corrupt message";
+/// How it shows that what answers does not speak TLS: it sends something else, or hangs up.
+const NO_TLS: [&str; 2] = ["corrupt message", "handshake eof"];
 
 /// An answer, read whole.
 #[derive(Debug)]
@@ -205,7 +205,7 @@ impl Failure {
             Self { kind: NoAnswer::Timeout, may_pass: false }
         } else if error.is_redirect() {
             Self { kind: NoAnswer::Http(format!("redirected {reason}")), may_pass: false }
-        } else if error.is_connect() && reason.contains(NO_TLS) {
+        } else if error.is_connect() && NO_TLS.iter().any(|it| reason.contains(it)) {
             Self { kind: NoAnswer::NoTls(reason), may_pass: false }
         } else if error.is_connect() || error.is_request() {
             let may_pass = !reason.contains("certificate");

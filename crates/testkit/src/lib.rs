@@ -6,6 +6,7 @@
 pub mod hostile;
 pub mod index_server;
 pub mod kube_server;
+pub mod registry;
 pub mod sandbox;
 pub mod scenario;
 pub mod sdist;
@@ -15,6 +16,7 @@ pub mod worst;
 
 pub use index_server::{IndexServer, Manner, Reply, Seen};
 pub use kube_server::KubeServer;
+pub use registry::{Door, Registry};
 pub use sandbox::{Output, Sandbox};
 pub use sdist::{sdist, tar_gz};
 pub use wheel::{Wheel, wheel, zip};

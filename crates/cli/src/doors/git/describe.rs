@@ -116,6 +116,24 @@ pub(crate) fn own(folder: &Path) -> Result<Git, DescribeError> {
     Ok(Git { top, is_shallow })
 }
 
+/// Where a repository was cloned from, as people visit it: without credentials, and `git@host:path` as an address.
+pub(crate) fn origin(folder: &Path) -> Option<String> {
+    let text = own(folder).ok()?.line(&["config", "--get", "remote.origin.url"]).ok()?;
+    let text = text.trim();
+    if let Some((scheme, rest)) = text.split_once("://") {
+        let scheme = if scheme == "ssh" || scheme == "git" { "https" } else { scheme };
+        let (host, path) = rest.split_once('/')?;
+        let host = host.rsplit('@').next()?;
+        let is_web = matches!(scheme, "http" | "https");
+        return (is_web && !text.contains(char::is_whitespace))
+            .then(|| format!("{scheme}://{host}/{}", path.trim_end_matches(".git")));
+    }
+    let (host, path) = text.split_once(':')?;
+    let host = host.rsplit('@').next()?;
+    let is_host = host.contains('.') && !text.contains(char::is_whitespace) && !host.contains('/');
+    is_host.then(|| format!("https://{host}/{}", path.trim_end_matches(".git")))
+}
+
 /// Which files that no commit has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
