@@ -45,7 +45,12 @@ fn change() -> Value {
         object([name(), kind("removed"), version()]),
         object([name(), kind("moved"), from, to, step]),
         object([name(), kind("marker"), marker_from, marker_to]),
-        object([name(), kind("extras")]),
+        object([
+            name(),
+            kind("extras"),
+            ("added", "The extras that are new", texts()),
+            ("removed", "The extras that are gone", texts()),
+        ]),
         object([name(), kind("hashes"), added, removed]),
         object([name(), kind("annotation")]),
     ] })
