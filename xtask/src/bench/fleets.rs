@@ -59,7 +59,7 @@ fn world() -> World {
     let mut world = World::new();
     for package in 0..OTHERS {
         for version in 1..=15 {
-            let next = format!("other{}>={}", package + 7, version.min(10));
+            let next = format!("other{}>=1.{}", package + 7, version.min(10));
             let requires = if package + 7 < OTHERS { vec![next.as_str()] } else { Vec::new() };
             world = world.with(&format!("other{package}"), &format!("1.{version}"), &requires);
         }
