@@ -16,14 +16,14 @@ use crate::harness::{Place, place};
 const LEDGER: &str = "reana-images.toml";
 
 /// A fleet with one component in a git repository, and the registry that its images are in.
-struct Fleet {
+pub(crate) struct Fleet {
     place: Place,
     host: String,
 }
 
 impl Fleet {
     /// Its images are in the registry of this name.
-    fn at(host: &str, world: &World) -> Self {
+    pub(crate) fn at(host: &str, world: &World) -> Self {
         let place = place(world);
         let settings = format!(
             "components = ['app']\npython = '3.12'\n[images]\nprefix = '{host}/reana/'\nplain-http = ['{host}']\n"
@@ -65,7 +65,7 @@ impl Fleet {
     }
 
     /// Runs the command in the fleet's folder, with the index. Snapshots have `[HOST]` for the registry.
-    fn run(&self, args: &[&str]) -> Output {
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
         let index = self.place.path("index/simple").to_string_lossy().into_owned();
         let Output { code, stdout, stderr } =
             self.place.run(&[args, &["app", "--index-url", &index]].concat());
@@ -93,7 +93,7 @@ impl Fleet {
     }
 
     /// The labels for a build of what is here.
-    fn labels(&self) -> BTreeMap<String, String> {
+    pub(crate) fn labels(&self) -> BTreeMap<String, String> {
         let output = self.run(&["labels"]).expect_code(0);
         let pairs = output.stdout.split_whitespace().filter_map(|word| word.strip_prefix("--label="));
         pairs.filter_map(|pair| pair.split_once('=')).map(|(a, b)| (a.to_owned(), b.to_owned())).collect()
@@ -101,6 +101,11 @@ impl Fleet {
 
     fn ledger(&self) -> String {
         self.place.sandbox.read(LEDGER)
+    }
+
+    /// Removes the ledger.
+    pub(crate) fn forget(&self) {
+        fs::remove_file(self.place.path(LEDGER)).expect("removed");
     }
 
     fn has_ledger(&self) -> bool {
@@ -348,7 +353,7 @@ fn the_incident() {
     );
     // The labels alone say it as well.
     let ledger = fleet.ledger();
-    fs::remove_file(fleet.place.path(LEDGER)).expect("removed");
+    fleet.forget();
     assert_eq!(fleet.run(&["guard", may]).expect_code(1).stdout, output.stdout);
     fleet.place.file(LEDGER, ledger);
 
@@ -384,7 +389,7 @@ fn a_registry_without_an_answer_is_unknown() {
 }
 
 /// A manifest and what it names, on a scripted server; its path and the answer.
-fn scripted(server: &IndexServer, labels: &BTreeMap<String, String>, variant: &str) -> Reply {
+pub(crate) fn scripted(server: &IndexServer, labels: &BTreeMap<String, String>, variant: &str) -> Reply {
     let config = serde_json::json!({ "config": { "Labels": labels }, "variant": variant }).to_string();
     let digest = reana_testkit::registry::digest(config.as_bytes());
     server.put(&format!("/v2/reana/app/blobs/{digest}"), Reply::ok("application/json", config));
@@ -483,4 +488,22 @@ fn two_records_at_once_lose_nothing() {
     for tag in &tags {
         assert!(fleet.ledger().contains(&format!("/reana/app:{tag}\"]")), "{tag}: {}", fleet.ledger());
     }
+}
+
+#[test]
+fn four_requests_at_most_and_one_when_warm() {
+    let Some((registry, fleet)) = ready() else { return };
+    let _ = registry.push_index("reana/app", "1.0", &fleet.labels());
+    let proxy = IndexServer::new();
+    let upstream = registry.host();
+    proxy.handle(move |path| {
+        let (status, kind, body) = reana_testkit::registry::get(&upstream, path);
+        Some(Reply { status, ..Reply::ok(&kind, body) })
+    });
+    let settings = fleet.place.sandbox.read("reana-lock.toml").replace(&fleet.host, &proxy.host());
+    fleet.place.file("reana-lock.toml", settings);
+    assert_eq!(word(&fleet.verdict(&[], 0)), "same");
+    assert_eq!(proxy.take_log().len(), 4);
+    assert_eq!(word(&fleet.verdict(&[], 0)), "same");
+    assert_eq!(proxy.take_log(), ["200 /v2/reana/app/manifests/1.0"]);
 }

@@ -5,10 +5,11 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use boon::{Compiler, SchemaIndex, Schemas};
-use reana_testkit::{Output, World};
+use reana_testkit::{IndexServer, Output, World};
 use serde_json::Value;
 
 use crate::checkouts::checkouts;
+use crate::guard::{Fleet, scripted};
 use crate::harness::{Place, place, small_world};
 
 /// The schemas, as `reana-lock generate` writes them.
@@ -44,6 +45,7 @@ impl Documents {
 #[test]
 fn every_answer_is_as_described() {
     let documents = documents();
+    images(&documents);
     compile(&documents);
     locks(&documents);
     verify(&documents);
@@ -148,4 +150,24 @@ fn fleet(documents: &Documents) {
     check("bump", &["--dry-run"], 0);
     let answer = check("bump", &["--commit"], 0);
     assert_eq!(answer["written"], true);
+}
+
+fn images(documents: &Documents) {
+    let server = IndexServer::new();
+    let fleet = Fleet::at(&server.host(), &World::new());
+    let labels = fleet.labels();
+    let check = |command: &str, code| {
+        documents.check(command, &fleet.run(&[command, "--format=json"]).expect_code(code))
+    };
+    check("labels", 0);
+    check("guard", 4);
+    server.put("/v2/reana/app/manifests/1.0", scripted(&server, &labels, ""));
+    let answer = check("record", 0);
+    assert_eq!(answer["images"].as_array().map(Vec::len), Some(1));
+    let mut other = labels;
+    other.insert("io.reana.lock.inputs".to_owned(), reana_testkit::registry::digest(b"other"));
+    fleet.forget();
+    server.put("/v2/reana/app/manifests/1.0", scripted(&server, &other, ""));
+    let answer = check("guard", 1);
+    assert!(answer["images"][0]["change"].is_object(), "{answer:#}");
 }

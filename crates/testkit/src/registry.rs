@@ -225,23 +225,37 @@ impl Registry {
 
     /// The status, the `Location` and the body of an answer.
     fn send(&self, method: &str, path: &str, content_type: &str, body: &[u8]) -> (u16, String, Vec<u8>) {
-        let mut connection = TcpStream::connect(("127.0.0.1", self.open.port)).expect("a connection");
-        let mut head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n",
-            self.open.port
-        );
-        if !content_type.is_empty() {
-            let _infallible = write!(head, "Content-Type: {content_type}\r\n");
-        }
-        let _infallible = write!(head, "Content-Length: {}\r\n\r\n", body.len());
-        connection.write_all(head.as_bytes()).and_then(|()| connection.write_all(body)).expect("sent");
-        let mut reader = BufReader::new(connection);
-        let (first, headers) = head_of(&mut reader).expect("an answer");
-        let status = first.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
-        let mut answer = Vec::new();
-        let _closed = reader.read_to_end(&mut answer);
-        (status, headers.get("location").cloned().unwrap_or_default(), answer)
+        let headers =
+            if content_type.is_empty() { String::new() } else { format!("Content-Type: {content_type}\r\n") };
+        let (status, headers, body) =
+            send(&format!("127.0.0.1:{}", self.open.port), &format!("{method} {path}"), &headers, body);
+        (status, headers.get("location").cloned().unwrap_or_default(), body)
     }
+}
+
+/// Asks an open registry for a path, and gives the status, the type and the body.
+#[must_use]
+pub fn get(host: &str, path: &str) -> (u16, String, Vec<u8>) {
+    let accept = format!(
+        "Accept: {OCI}.index.v1+json, {OCI}.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json\r\n"
+    );
+    let (status, headers, body) = send(host, &format!("GET {path}"), &accept, &[]);
+    (status, headers.get("content-type").cloned().unwrap_or_default(), body)
+}
+
+fn send(host: &str, what: &str, headers: &str, body: &[u8]) -> (u16, BTreeMap<String, String>, Vec<u8>) {
+    let mut connection = TcpStream::connect(host).expect("a connection");
+    let length = body.len();
+    let head = format!(
+        "{what} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n"
+    );
+    connection.write_all(head.as_bytes()).and_then(|()| connection.write_all(body)).expect("sent");
+    let mut reader = BufReader::new(connection);
+    let (first, headers) = head_of(&mut reader).expect("an answer");
+    let status = first.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    let mut answer = Vec::new();
+    let _closed = reader.read_to_end(&mut answer);
+    (status, headers, answer)
 }
 
 /// The digest of these bytes, as registries write it.

@@ -21,6 +21,9 @@ use crate::inputs::{self, Gathered, Lookup, Question};
 use crate::registry;
 use crate::ui::Ui;
 
+/// How many images are looked at at once: git is waited for most of the time.
+const AT_ONCE: usize = 8;
+
 /// An image that could be built now.
 pub(crate) struct Candidate {
     /// The repository.
@@ -82,8 +85,21 @@ impl Candidates {
             Some(made) => made,
             None => client(args, &images, env),
         };
-        let all = images.into_iter().zip(gathered);
-        let all = all.map(|(image, gathered)| Candidate::of(image, gathered, args, env)).collect();
+        let mut all = Vec::new();
+        let mut waiting = images.into_iter().zip(gathered).peekable();
+        while waiting.peek().is_some() {
+            let some: Vec<_> = waiting.by_ref().take(AT_ONCE).collect();
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = some
+                    .into_iter()
+                    .map(|(image, gathered)| scope.spawn(move || Candidate::of(image, gathered, args, env)))
+                    .collect();
+                for thread in threads {
+                    all.push(thread.join().map_err(|_| Failure::internal("an image was not looked at"))?);
+                }
+                Ok(())
+            })?;
+        }
         Ok(Self { all, client: OnceLock::from(made) })
     }
 

@@ -1,8 +1,8 @@
-//! What is told about images: `tag`, `inputs`.
+//! What is told about images: `tag`, `inputs`, `guard`, `labels`, `record`.
 
 use serde_json::{Value, json};
 
-use super::{flag, list, number, object, or_null, text, texts, word};
+use super::{flag, list, map, number, object, or_null, text, texts, word};
 
 /// Why one component has no answer.
 fn error() -> Value {
@@ -63,4 +63,58 @@ pub(super) fn inputs() -> Value {
         ("scheme", "Which way of making the digest this is", number()),
         ("components", "", list(&component)),
     ])
+}
+
+pub(super) fn guard() -> Value {
+    let verdict = || word(&["same", "new", "unknown", "refused", "different"]);
+    let moved = object([("name", "", text()), ("old", "", text()), ("new", "", text())]);
+    let change = object([
+        ("packages", "In other versions", list(&moved)),
+        ("added", "", texts()),
+        ("removed", "", texts()),
+        ("bases", "Base images whose tags moved", list(&moved)),
+        ("others", "Other kinds of inputs, in words", texts()),
+    ]);
+    let image = object([
+        ("component", "", text()),
+        ("image", "Its name with its tag; null where it has none", or_null(&text())),
+        ("tag", "", or_null(&text())),
+        ("inputs", "The inputs digest", or_null(&text())),
+        ("verdict", "", verdict()),
+        ("build", "Whether to build and push it", flag()),
+        ("exit", "The exit code that the verdict stands for", number()),
+        ("reasons", "", texts()),
+        ("advice", "The ways out", texts()),
+        ("change", "What is different, where that is known", or_null(&change)),
+        ("warnings", "", texts()),
+    ]);
+    object([
+        ("verdict", "The worst of the images'", verdict()),
+        ("build", "Whether any image is to be built, and none stands against it", flag()),
+        ("images", "", list(&image)),
+    ])
+}
+
+pub(super) fn labels() -> Value {
+    let image = object([
+        ("component", "", text()),
+        ("image", "", text()),
+        ("labels", "By their names", map(&text())),
+    ]);
+    object([("images", "Those that have an answer", list(&image))])
+}
+
+pub(super) fn record() -> Value {
+    let image = object([
+        ("component", "", text()),
+        ("image", "", text()),
+        ("tag", "", text()),
+        ("digest", "What the tag leads to", text()),
+        ("children", "The images of an index", texts()),
+        ("configs", "The images' configurations", texts()),
+        ("scheme", "Which way of making the inputs digest this is", number()),
+        ("inputs", "The inputs digest", text()),
+        ("commit", "", or_null(&text())),
+    ]);
+    object([("images", "Those that were recorded", list(&image))])
 }
