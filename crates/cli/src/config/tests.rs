@@ -25,7 +25,7 @@ fn what_is_not_known_is_refused_with_its_line() {
     check_refused(
         "\n[index]\nurls = 'x'\n",
         &expect![
-            "/fleet/reana-lock.toml:3: unknown field `urls`, expected one of `url`, `extra`, `find-links`, `no-index`, `names`, `exclude-newer`, `undated`"
+            "/fleet/reana-lock.toml:3: unknown field `urls`, expected one of `url`, `extra`, `find-links`, `no-index`, `names`, `exclude-newer`, `pip-config`, `undated`"
         ],
     );
     check_refused(
@@ -127,7 +127,7 @@ fn the_schema_knows_every_key() {
     };
     assert_eq!(
         keys("/properties"),
-        ["python", "targets", "components", "shared", "index", "lock", "component"]
+        ["python", "targets", "components", "shared", "index", "lock", "images", "component"]
     );
     assert!(keys("/$defs/IndexConfig/properties").contains(&"find-links".to_owned()));
     assert_eq!(schema.pointer("/additionalProperties"), Some(&serde_json::Value::Bool(false)));
