@@ -182,14 +182,13 @@ fn check_covers_it() {
     place.file("build.txt", text);
     let output = place.compile(&check).expect_code(1);
     expect![[r#"
-        build.txt is stale:
-          setuptools: 1 file added and 1 file no longer offered
+        build.txt: error L001 stale: setuptools: 1 file added and 1 file no longer offered
     "#]]
     .assert_eq(&output.stdout);
     let output =
         place.compile(&["--build-requirements", "none.txt", "--check", "--format", "github"]).expect_code(1);
     expect![[r#"
-        ::error file=none.txt,title=stale lock::there is no lock
+        ::error file=none.txt,title=L008 missing::there is no lock
     "#]]
     .assert_eq(&output.stdout);
     assert!(!place.sandbox.exists("none.txt"));

@@ -46,11 +46,11 @@ fn up_to_date() {
     expect![[r#"
         exit 1
         --- stdout
-        requirements.txt is stale:
-          app 2.0 -> 3.0 (major)
-          base 1.1 is no longer required
-          lib 2.0 is no longer required
+        requirements.txt:7: error L001 stale: app 2.0 -> 3.0 (major)
+        requirements.txt:10: error L001 stale: base 1.1 is no longer required
+        requirements.txt:13: error L001 stale: lib 2.0 is no longer required
         --- stderr
+        3 errors found
     "#]]
     .assert_eq(&check(&place, &["-U"]).expect_code(1).to_string());
 }
@@ -62,13 +62,13 @@ fn changed_manifest() {
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          app 2.0 -> 1.0 (major)
-        --- stderr
-        note: app 2.0 could not be kept: requirements.in:1 requires app<2
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt:7: error L001 stale: app 2.0 -> 1.0 (major): requirements.in:1 requires app<2
+            --- stderr
+            note: app 2.0 could not be kept: requirements.in:1 requires app<2
+            1 error found
+        "#]],
     );
     place.file("requirements.in", "app\nbase\n");
     is_stale(
@@ -76,9 +76,9 @@ fn changed_manifest() {
         &expect![[r#"
             exit 1
             --- stdout
-            requirements.txt is stale:
-              base: other packages require it now (its `via`)
+            requirements.txt:10: error L001 stale: base: other packages require it now (its `via`)
             --- stderr
+            1 error found
         "#]],
     );
     place.file("requirements.in", "lib\n");
@@ -87,10 +87,10 @@ fn changed_manifest() {
         &expect![[r#"
             exit 1
             --- stdout
-            requirements.txt is stale:
-              app 2.0 is no longer required
-              lib: other packages require it now (its `via`)
+            requirements.txt:7: error L001 stale: app 2.0 is no longer required
+            requirements.txt:13: error L001 stale: lib: other packages require it now (its `via`)
             --- stderr
+            2 errors found
         "#]],
     );
 }
@@ -134,13 +134,15 @@ fn edited_by_hand() {
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          lib 1.5 -> 2.0 (major)
-        --- stderr
-        note: lib 1.5 could not be kept: app 2.0 requires lib>=2
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt:13: error L001 stale: lib 1.5 -> 2.0 (major): app 2.0 requires lib>=2
+            requirements.txt:13: error H001 hash-unknown: sha256:[lib-2.0-py3-none-any.whl] is of no file that the index has of lib 1.5
+            requirements.txt:13: note H002 file-added: lib-1.5-py3-none-any.whl of lib 1.5 is not in the lock
+            --- stderr
+            note: lib 1.5 could not be kept: app 2.0 requires lib>=2
+            2 errors, 1 note found
+        "#]],
     );
     place.file("requirements.txt", lock.replace("# via app", "# via me"));
     is_stale(
@@ -148,32 +150,35 @@ fn edited_by_hand() {
         &expect![[r#"
             exit 1
             --- stdout
-            requirements.txt is stale:
-              lib: other packages require it now (its `via`)
+            requirements.txt:13: error L001 stale: lib: other packages require it now (its `via`)
             --- stderr
+            1 error found
         "#]],
     );
     place.file("requirements.txt", format!("{lock}\n# my own comment\n"));
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          header, options or layout differ
-        --- stderr
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt:17: error L003 hand-edited: this line is not what the lock's own pins would be written as
+            --- stderr
+            1 error found
+        "#]],
     );
     place.file("requirements.txt", format!("{lock}extra==1.0\n"));
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          extra 1.0 is no longer required
-        --- stderr
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt:13: error L003 hand-edited: this line is not what the lock's own pins would be written as
+            requirements.txt:16: error L001 stale: extra 1.0 is no longer required
+            requirements.txt:16: warning H004 unhashed: extra has no hash: pip refuses it
+            requirements.txt:16: error H005 not-offered: the index doesn't have extra 1.0
+            --- stderr
+            3 errors, 1 warning found
+        "#]],
     );
     place.file("requirements.txt", lock.lines().take(8).collect::<Vec<_>>().join("\n"));
     is_stale(
@@ -181,11 +186,12 @@ fn edited_by_hand() {
         &expect![[r#"
             exit 1
             --- stdout
-            requirements.txt is stale:
-              app: other packages require it now (its `via`)
-              base 1.1 is new
-              lib 2.0 is new
+            requirements.txt: error L002 incomplete: base 1.1 is new: lib 2.0 requires base>=1
+            requirements.txt: error L002 incomplete: lib 2.0 is new: app 2.0 requires lib>=2
+            requirements.txt:7: error L001 stale: app: other packages require it now (its `via`)
+            requirements.txt:8: error L003 hand-edited: this line is not what the lock's own pins would be written as
             --- stderr
+            4 errors found
         "#]],
     );
 }
@@ -200,13 +206,12 @@ fn conflict_markers() {
         &expect![[r#"
             exit 1
             --- stdout
-            requirements.txt is stale:
-              requirements.txt:1: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first
-              requirements.txt:17: `=======` is left over from a merge: resolve the conflict first
-              requirements.txt:24: app is pinned already in line 8
-              requirements.txt:27: base is pinned already in line 11
-              requirements.txt:30: lib is pinned already in line 14
-              requirements.txt:33: `>>>>>>> main` is left over from a merge: resolve the conflict first
+            requirements.txt:1: error L009 unreadable: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first
+            requirements.txt:17: error L009 unreadable: `=======` is left over from a merge: resolve the conflict first
+            requirements.txt:24: error L009 unreadable: app is pinned already in line 8
+            requirements.txt:27: error L009 unreadable: base is pinned already in line 11
+            requirements.txt:30: error L009 unreadable: lib is pinned already in line 14
+            requirements.txt:33: error L009 unreadable: `>>>>>>> main` is left over from a merge: resolve the conflict first
             --- stderr
             note: requirements.txt:1: `<<<<<<< HEAD` is left over from a merge: resolve the conflict first; that line is not kept
             note: requirements.txt:17: `=======` is left over from a merge: resolve the conflict first; that line is not kept
@@ -214,6 +219,7 @@ fn conflict_markers() {
             note: requirements.txt:27: base is pinned already in line 11; that line is not kept
             note: requirements.txt:30: lib is pinned already in line 14; that line is not kept
             note: requirements.txt:33: `>>>>>>> main` is left over from a merge: resolve the conflict first; that line is not kept
+            6 errors found
         "#]],
     );
 }
@@ -225,12 +231,12 @@ fn no_lock() {
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          there is no lock
-        --- stderr
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt: error L008 missing: there is no lock
+            --- stderr
+            1 error found
+        "#]],
     );
 }
 
@@ -240,7 +246,8 @@ fn annotations_for_github() {
     assert_eq!(check(&place, &["--format", "github"]).expect_code(0).stdout, "");
     place.file("requirements.in", "app<2\nbase<1.1\n");
     expect![[r#"
-        ::error file=requirements.txt,title=stale lock::app 2.0 -> 1.0 (major)%0Abase 1.1 -> 1.0 (minor)
+        ::error file=requirements.txt,line=7,title=L001 stale::app 2.0 -> 1.0 (major): requirements.in:1 requires app<2
+        ::error file=requirements.txt,line=10,title=L001 stale::base 1.1 -> 1.0 (minor): requirements.in:2 requires base<1.1
     "#]]
     .assert_eq(&check(&place, &["--format", "github"]).expect_code(1).stdout);
 }
@@ -256,7 +263,8 @@ fn json() {
     };
     expect!["false []"].assert_eq(&reasons(&place, 0));
     place.file("requirements.in", "app<2\n");
-    expect![[r#"true ["app 2.0 -> 1.0 (major)"]"#]].assert_eq(&reasons(&place, 1));
+    expect![[r#"true ["app 2.0 -> 1.0 (major): requirements.in:1 requires app<2"]"#]]
+        .assert_eq(&reasons(&place, 1));
 }
 
 #[test]

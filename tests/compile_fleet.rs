@@ -333,15 +333,15 @@ fn a_check_of_a_fleet_names_each_stale_lock() {
     expect![[r#"
         exit 1
         --- stdout
-        reana-server/requirements.txt is stale:
-          there is no lock
+        reana-server/requirements.txt: error L008 missing: there is no lock
         --- stderr
         reana-job-controller/requirements.txt: 2 pins for Python 3.12 on linux/amd64; unchanged
+        1 error found
     "#]]
     .assert_eq(&output.to_string());
     let output = place.compile(&["--check", "--format", "github"]).expect_code(1);
     expect![[r#"
-        ::error file=reana-server/requirements.txt,title=stale lock::there is no lock
+        ::error file=reana-server/requirements.txt,title=L008 missing::there is no lock
     "#]]
     .assert_eq(&output.stdout);
 }

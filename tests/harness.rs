@@ -100,6 +100,13 @@ impl Place {
         self.run_in(folder, &all)
     }
 
+    /// Another command that asks the index, with these arguments.
+    pub(crate) fn ask(&self, command: &str, args: &[&str]) -> Output {
+        let mut all = vec![command, "--index-url", self.index.as_str()];
+        all.extend(args);
+        self.run(&all)
+    }
+
     /// `reana-lock` with these arguments alone.
     pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.run_in("", args)

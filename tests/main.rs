@@ -7,6 +7,7 @@
 //! | `build_requirements` | `--build-requirements` |
 //! | `bump`, `fleet` | what is about all repositories of a fleet; `checkouts` makes them |
 //! | `builds` | `--allow-build` |
+//! | `check`, `check_image` | `check`: locks, and Dockerfiles; each code once at least |
 //! | `compile_basic` | what a plain run writes and says, for each kind of manifest |
 //! | `compile_check` | `--check` |
 //! | `compile_fleet` | several components in one run |
@@ -30,6 +31,7 @@
 //! | `odd_worlds` | odd places, files and streams |
 //! | `pip_config` | pip's configuration as defaults |
 //! | `pylock` | locks in the form of PEP 751 |
+//! | `refresh_hashes` | `refresh-hashes` |
 //! | `registry` | registries of images, real and scripted, by `reana-lock inputs` |
 //! | `running` | `reana-lock running`, with recorded answers of a cluster |
 //! | `schemas` | JSON answers beside their schemas |
@@ -44,6 +46,8 @@ mod bad_input;
 mod build_requirements;
 mod builds;
 mod bump;
+mod check;
+mod check_image;
 mod checkouts;
 mod compile_basic;
 mod compile_check;
@@ -71,6 +75,7 @@ mod metadata;
 mod odd_worlds;
 mod pip_config;
 mod pylock;
+mod refresh_hashes;
 mod registry;
 mod running;
 mod schemas;

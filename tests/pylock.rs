@@ -140,11 +140,11 @@ fn old_pins_are_kept_and_checked() {
         &expect![[r#"
             exit 1
             --- stdout
-            pylock.toml is stale:
-              app 2.0 -> 3.0 (major)
-              base: other packages require it now (its `via`)
-              lib 2.0 is no longer required
+            pylock.toml:14: error L001 stale: app 2.0 -> 3.0 (major)
+            pylock.toml:24: error L001 stale: base: other packages require it now (its `via`)
+            pylock.toml:31: error L001 stale: lib 2.0 is no longer required
             --- stderr
+            3 errors found
         "#]],
     );
     check(

@@ -1,6 +1,7 @@
 //! What the user typed, as clap reads it. What it means once settings, locks and disk are consulted is
 //! decided in `settings.rs`.
 
+mod check;
 mod guard;
 mod images;
 mod references;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use check::{CheckArgs, RefreshHashesArgs};
 pub(crate) use guard::{GuardArgs, ImageArgs, LabelsArgs, RecordArgs};
 pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
 pub(crate) use references::{ImagesCommand, ReferencesArgs, ReferencesDiffArgs};
@@ -79,6 +81,14 @@ pub(crate) enum Command {
     Labels(Box<LabelsArgs>),
     /// Record what a pushed image's tag stands for in the ledger, reana-images.toml
     Record(Box<RecordArgs>),
+    /// Check that locks hold, and that images are built from them, for CI; write nothing
+    ///
+    /// Exit code 1 means findings of grade error; docs/findings.md explains each by its code.
+    Check(Box<CheckArgs>),
+    /// Add the hashes of files that were added to locked versions; pins stay as they are
+    ///
+    /// Nothing is written where a known hash is of no file that the index has any more.
+    RefreshHashes(Box<RefreshHashesArgs>),
     /// Print the completion script of a shell
     Completions {
         /// The shell
@@ -273,7 +283,7 @@ pub(crate) struct OutputArgs {
     /// Show what would change, and write nothing
     #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
-    /// Write nothing; exit 1 when a lock is stale, and say why
+    /// Write nothing; check as `reana-lock check` does, with exit 1 when a lock is stale
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) check: bool,
     /// Say why this version of a package, and who holds it back, by file and line; write nothing
@@ -336,7 +346,7 @@ pub(crate) struct OutputArgs {
 }
 
 /// What is resolved.
-#[derive(Debug, Args, Default)]
+#[derive(Clone, Debug, Args, Default)]
 #[command(next_help_heading = "Resolution")]
 pub(crate) struct ResolveArgs {
     /// Move everything to the newest versions, whatever the old lock says

@@ -2,11 +2,13 @@
 //! build is simulated: instructions are read, variables with a known value put in, words looked at.
 
 pub(crate) mod build;
+mod installs;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use installs::{Install, Named};
 use words::{Budget, Variables, commands, instructions, substitute};
 
 /// The last stage of a Dockerfile, with those it is built upon.
@@ -21,6 +23,8 @@ struct Stage {
     base: String,
     line: u32,
     commands: Vec<Command>,
+    /// Where the whole build context is copied to (`COPY . /code`).
+    project: Vec<String>,
 }
 
 /// A command of a `RUN`: its words, and the line of each.
@@ -28,6 +32,8 @@ struct Stage {
 struct Command {
     words: Vec<String>,
     lines: Vec<u32>,
+    /// The line of the `RUN`.
+    run: u32,
 }
 
 /// A Python that a Dockerfile brings about.
@@ -98,8 +104,16 @@ impl Dockerfile {
                         let put_in = |(_, word): &words::Word| substitute(word, &local, &mut budget);
                         let words = command.iter().map(put_in).collect();
                         let lines = command.iter().map(|(offset, _)| line.saturating_add(*offset)).collect();
-                        stage.commands.push(Command { words, lines });
+                        stage.commands.push(Command { words, lines, run: line });
                     }
+                }
+                ("COPY" | "ADD", Some(stage)) => {
+                    let text = substitute(&instruction.rest, &local, &mut budget);
+                    let words = words::split(&text);
+                    let mut words = words.iter().filter(|word| !word.starts_with("--"));
+                    let to = words.next_back();
+                    let is_all = words.any(|from| matches!(from.as_str(), "." | "./"));
+                    stage.project.extend(to.filter(|_| is_all).cloned());
                 }
                 _ => {}
             }
@@ -143,7 +157,7 @@ impl Stage {
             (Some(word), Some(name)) if word.eq_ignore_ascii_case("as") => Some(name.to_lowercase()),
             _ => None,
         };
-        Some(Self { name, base, line, commands: Vec::new() })
+        Some(Self { name, base, line, commands: Vec::new(), project: Vec::new() })
     }
 
     fn is_called(&self, name: &str) -> bool {

@@ -157,6 +157,11 @@ pub(crate) fn recover(folder: &Path) -> Result<Option<Recovered>, JournalError> 
     if recovery::is_needed(&root) { recovery::recover_locked(&root).map(Some) } else { Ok(None) }
 }
 
+/// Whether a killed run left its journal in this folder.
+pub(crate) fn is_left(folder: &Path) -> bool {
+    recovery::is_needed(folder)
+}
+
 fn lock(folder: &Path) -> Result<Option<FolderLock>, JournalError> {
     lock_within(folder, LOCK_ATTEMPTS)
 }

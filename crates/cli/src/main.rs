@@ -2,6 +2,7 @@
 
 mod args;
 mod bump;
+mod check;
 mod commands;
 mod config;
 mod credentials;
@@ -74,6 +75,8 @@ fn run(command: Command, ui: &Ui, env: &doors::env::Env) -> Exit {
         Command::Guard(args) => commands::guard::run(&args, ui, env),
         Command::Labels(args) => commands::labels::run(&args, ui, env),
         Command::Record(args) => commands::record::run(&args, ui, env),
+        Command::Check(args) => commands::check::run(&args, ui, env),
+        Command::RefreshHashes(args) => commands::refresh_hashes::run(&args, ui, env),
         Command::Completions { shell } => commands::generate::completions(shell, ui),
         Command::Man => commands::generate::man(ui),
         Command::Generate { folder } => commands::generate::all(&folder, ui),

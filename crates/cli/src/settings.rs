@@ -129,6 +129,12 @@ impl Places {
         }
     }
 
+    /// Whether any of it is reached over the network.
+    pub(crate) fn is_remote(&self) -> bool {
+        let bound = self.bindings.iter().map(|(_, place)| place);
+        self.indexes.iter().chain(&self.find_links).chain(bound).any(|place| !place.url.starts_with("file:"))
+    }
+
     /// What is said with `-v`.
     pub(crate) fn describe(&self) -> String {
         let mut lines = String::new();

@@ -50,11 +50,12 @@ pub enum LockWarning {
     Unpinned(PackageName),
 }
 
-const UNHASHED: &str = "\
+pub(crate) const UNHASHED: &str = "\
 # WARNING: pip install will require the following package to be hashed.
 # Consider using a hashable URL like https://github.com/jazzband/pip-tools/archive/SOMECOMMIT.zip
 ";
-const UNSAFE: &str = "# The following packages are considered to be unsafe in a requirements file:\n";
+pub(crate) const UNSAFE: &str =
+    "# The following packages are considered to be unsafe in a requirements file:\n";
 const UNSAFE_UNPINNED: &str = "\
 # WARNING: The following packages were not pinned, but pip requires them to be
 # pinned when the requirements file includes hashes and the requirement is not

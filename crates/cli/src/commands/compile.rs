@@ -10,6 +10,7 @@ use reana_model::{PackageName, Requirement};
 use reana_resolver::Catalog as _;
 
 use crate::args::{CompileArgs, Format};
+use crate::commands::check;
 use crate::credentials;
 use crate::doors::disk;
 use crate::doors::env::Env;
@@ -17,7 +18,6 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::fleet::{self, Plan};
 use crate::journal;
-use crate::lock::build_requirements;
 use crate::lock::catalog::{Builds, RunCatalog};
 use crate::lock::local::Locals;
 use crate::lock::prepare::{self, Prepared};
@@ -37,6 +37,9 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
         ui.detail(&note.to_string());
     }
     mend(&plan, ui)?;
+    if args.output.check && explain.is_empty() {
+        return check::all(&plan, args, ui, env);
+    }
     let prepared = prepare::all(&plan, args, env)?;
     for note in prepared.iter().flat_map(|prepared| &prepared.notes) {
         ui.note(note);
@@ -56,7 +59,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
 }
 
 /// What clap can't know: options that make no sense for several locks, or together.
-fn check_usage(args: &CompileArgs, plan: &Plan) -> Result<(), Failure> {
+pub(crate) fn check_usage(args: &CompileArgs, plan: &Plan) -> Result<(), Failure> {
     if args.output.output_file.is_some() && plan.units.len() > 1 {
         let names: Vec<&str> = plan.units.iter().map(|unit| unit.name.as_str()).collect();
         return Err(Failure::input(format!(
@@ -80,7 +83,7 @@ fn check_usage(args: &CompileArgs, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// Finishes or takes back what a killed run left.
-fn mend(plan: &Plan, ui: &Ui) -> Result<(), Failure> {
+pub(crate) fn mend(plan: &Plan, ui: &Ui) -> Result<(), Failure> {
     let recovered =
         journal::recover(&plan.journal_folder()).map_err(|error| Failure::from_journal(&error))?;
     if let Some(recovered) = recovered {
@@ -248,17 +251,11 @@ fn all_or_worst<'j>(
 fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &Ui) -> Result<Exit, Failure> {
     let output = &args.output;
     for (prepared, made) in locked {
-        let prefix = if locked.len() > 1 { format!("{}: ", prepared.name) } else { String::new() };
-        made.notes.iter().for_each(|note| ui.note(&format!("{prefix}{note}")));
-        made.details.iter().for_each(|detail| ui.detail(&format!("{prefix}{detail}")));
-        ui.detail(&format!("{prefix}{}", report::grades(made)));
-        made.warnings.iter().for_each(|warning| ui.warn(&format!("{prefix}{warning}")));
+        tell_notes(prepared, made, locked.len() > 1, ui);
     }
-    let stale: Vec<Vec<String>> =
-        locked.iter().map(|(prepared, made)| solve::stale(prepared, made)).collect();
     if output.format == Format::Json {
         let each =
-            locked.iter().zip(&stale).map(|((prepared, made), stale)| report::json(prepared, made, stale));
+            locked.iter().map(|(prepared, made)| report::json(prepared, made, &solve::stale(prepared, made)));
         let all = serde_json::json!({ "locks": each.collect::<Vec<_>>() });
         ui.data(&format!("{all:#}\n"));
     } else {
@@ -266,9 +263,6 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
     }
     if !output.explain.is_empty() {
         return explained(args, locked);
-    }
-    if output.check {
-        return Ok(check(output.format, locked, &stale, ui));
     }
     let is_shown = output.dry_run || args.is_preview() && output.output_file.is_none();
     if is_shown {
@@ -292,8 +286,17 @@ fn finish(args: &CompileArgs, plan: &Plan, locked: &[(&Prepared, Locked)], ui: &
     Ok(Exit::Done)
 }
 
+/// What a run learned about one lock, with the component's name where there are several.
+pub(crate) fn tell_notes(prepared: &Prepared, made: &Locked, several: bool, ui: &Ui) {
+    let prefix = if several { format!("{}: ", prepared.name) } else { String::new() };
+    made.notes.iter().for_each(|note| ui.note(&format!("{prefix}{note}")));
+    made.details.iter().for_each(|detail| ui.detail(&format!("{prefix}{detail}")));
+    ui.detail(&format!("{prefix}{}", report::grades(made)));
+    made.warnings.iter().for_each(|warning| ui.warn(&format!("{prefix}{warning}")));
+}
+
 /// The solver's decisions, where they are asked for: also of a run that finds no solution or writes nothing else.
-fn write_trace(args: &CompileArgs, jobs: &[Job], ui: &Ui, env: &Env) -> Result<(), Failure> {
+pub(crate) fn write_trace(args: &CompileArgs, jobs: &[Job], ui: &Ui, env: &Env) -> Result<(), Failure> {
     let Some(file) = &args.output.trace else { return Ok(()) };
     let of = |job: &Job| job.trace.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let text: String = jobs.iter().map(of).collect();
@@ -345,39 +348,4 @@ fn write(plan: &Plan, locked: &[(&Prepared, Locked)], ui: &Ui) -> Result<(), Fai
         }
     }
     journal::commit(&changes, &plan.journal_folder()).map_err(|error| Failure::from_journal(&error))
-}
-
-fn check(format: Format, locked: &[(&Prepared, Locked)], stale: &[Vec<String>], ui: &Ui) -> Exit {
-    let mut exit = Exit::Done;
-    for ((prepared, made), reasons) in locked.iter().zip(stale) {
-        if reasons.is_empty() {
-            ui.say(&report::summary(prepared, made));
-        } else {
-            exit = Exit::Wanting;
-            tell_stale(format, &prepared.lock_shown, reasons, ui);
-        }
-        let Some(build) = &made.build else { continue };
-        let reasons = build_requirements::stale(build);
-        if reasons.is_empty() {
-            ui.say(&report::build_summary(made, build));
-        } else {
-            exit = Exit::Wanting;
-            tell_stale(format, &build.file.shown, &reasons, ui);
-        }
-    }
-    exit
-}
-
-fn tell_stale(format: Format, file: &str, reasons: &[String], ui: &Ui) {
-    match format {
-        Format::Text => {
-            ui.data(&format!("{file} is stale:\n"));
-            reasons.iter().for_each(|reason| ui.data(&format!("  {reason}\n")));
-        }
-        Format::Github => {
-            let text = reasons.join("%0A");
-            ui.data(&format!("::error file={file},title=stale lock::{text}\n"));
-        }
-        Format::Json => {}
-    }
 }

@@ -32,6 +32,7 @@ pub(crate) fn all(folder: &Path, _ui: &Ui) -> Result<Exit, Failure> {
         .map_err(|error| Failure::internal(format!("failed to write the schema: {error}")))?;
     let mut documents = vec![
         ("commands.md".to_owned(), reference()),
+        ("findings.md".to_owned(), crate::check::finding::page()),
         ("reana-lock.1".to_owned(), String::from_utf8_lossy(&manual_page()?).into_owned()),
         ("reana-lock.schema.json".to_owned(), schema + "\n"),
     ];

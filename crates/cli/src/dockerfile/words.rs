@@ -122,11 +122,29 @@ pub(super) fn commands(rest: &str) -> Vec<Vec<Word>> {
         };
         let lead = words.iter().take_while(|word| leads(word)).count();
         words.drain(..lead);
-        if !words.is_empty() {
-            found.push(words);
+        match script(&words) {
+            Some((line, script)) => {
+                let at = |(within, word): Word| (line.saturating_add(within), word);
+                let inner = commands(&script).into_iter();
+                found.extend(inner.map(|words| words.into_iter().map(at).collect()));
+            }
+            None if words.is_empty() => {}
+            None => found.push(words),
         }
     }
     found
+}
+
+/// What a shell is given to run: the script of `bash -c SCRIPT`.
+fn script(words: &[Word]) -> Option<(u32, String)> {
+    let (shell, rest) = words.split_first()?;
+    let is_shell = matches!(shell.1.rsplit('/').next(), Some("sh" | "bash" | "dash" | "ash"));
+    let at = rest
+        .iter()
+        .position(|(_, word)| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))?;
+    let (line, script) = rest.get(at + 1).filter(|_| is_shell)?;
+    // A script within a script is not looked into: no text goes on for ever.
+    (script.len() < 100_000 && !script.contains(" -c ")).then(|| (*line, script.clone()))
 }
 
 fn count_lines(text: &str) -> u32 {

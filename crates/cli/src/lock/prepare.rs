@@ -100,16 +100,25 @@ impl Context<'_> {
     }
 }
 
-/// Prepares all units. All that is wrong with any of them is told at once.
-pub(crate) fn all(plan: &Plan, args: &CompileArgs, env: &Env) -> Result<Vec<Prepared>, Failure> {
+/// Prepares each unit, or says why it can't be.
+pub(crate) fn each(
+    plan: &Plan,
+    args: &CompileArgs,
+    env: &Env,
+) -> Result<Vec<Result<Prepared, Failure>>, Failure> {
     let pip = match plan.config.index.pip_config {
         Some(false) => PipConfig::default(),
         Some(true) | None => PipConfig::read(env)?,
     };
+    Ok(plan.units.iter().map(|unit| one(plan, unit, args, env, &pip)).collect())
+}
+
+/// Prepares all units. All that is wrong with any of them is told at once.
+pub(crate) fn all(plan: &Plan, args: &CompileArgs, env: &Env) -> Result<Vec<Prepared>, Failure> {
     let mut prepared = Vec::new();
     let mut failures: Vec<Failure> = Vec::new();
-    for unit in &plan.units {
-        match one(plan, unit, args, env, &pip) {
+    for result in each(plan, args, env)? {
+        match result {
             Ok(ready) => prepared.push(ready),
             Err(failure) => failures.push(failure),
         }

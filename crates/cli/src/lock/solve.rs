@@ -21,6 +21,8 @@ pub(crate) struct Locked {
     pub(crate) pins: Vec<Pin>,
     /// How its pins differ from the old lock's.
     pub(crate) changes: Vec<Change>,
+    /// Why old pins were not kept, by package.
+    pub(crate) dropped: BTreeMap<String, String>,
     /// The same, as the solution has them: with how well each one's requirements are known.
     pub(crate) merged: Vec<MergedPin>,
     /// Answers to `--explain`.
@@ -74,6 +76,7 @@ pub(crate) fn lock(
     let (mut notes, details) = told(&resolution.notes);
     notes.extend(absent(prepared, &pins));
     notes.extend(status::notes(&pins, &catalog.client().project_statuses()));
+    let dropped = dropped(&resolution.notes);
     let mut sdists = build_requirements::sdists(&resolution);
     sdists.retain(|sdist| !prepared.style.no_emit.contains(&sdist.name));
     let build =
@@ -89,7 +92,7 @@ pub(crate) fn lock(
         let found = reana_resolver::explain_why(catalog, &prepared.request, &resolution, name);
         why.extend(found.map_err(|error| failure(prepared, &error))?);
     }
-    Ok(Locked { text, pins, changes, merged, why, notes, details, warnings, sdists, build })
+    Ok(Locked { text, pins, changes, dropped, merged, why, notes, details, warnings, sdists, build })
 }
 
 /// Repositories that packages require by themselves; what the manifests name was refused before.
@@ -106,6 +109,14 @@ fn refuse_repositories(merged: &[MergedPin]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+fn dropped(notes: &[Note]) -> BTreeMap<String, String> {
+    let each = notes.iter().filter_map(|note| match note {
+        Note::DroppedPreference { name, why, .. } => Some((name.to_string(), why.clone())),
+        _ => None,
+    });
+    each.collect()
 }
 
 /// More passed-over versions, or pins that are years behind, than this are told by their number.

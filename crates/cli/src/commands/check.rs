@@ -1,0 +1,39 @@
+//! `reana-lock check`: whether locks hold, for CI. `compile --check` is the same.
+
+use crate::args::{CheckArgs, CompileArgs, OutputArgs};
+use crate::check::{examine, report};
+use crate::commands::compile;
+use crate::doors::env::Env;
+use crate::error::Failure;
+use crate::exit::Exit;
+use crate::fleet::{self, Plan};
+use crate::ui::Ui;
+
+/// Checks what the arguments name. Writes nothing.
+pub(crate) fn run(args: &CheckArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
+    let CheckArgs { what, output_file, format, resolve, index } = args.clone();
+    let output = OutputArgs { output_file, format, check: true, ..OutputArgs::default() };
+    let args = CompileArgs { what, output, resolve, index };
+    let plan = fleet::discover(&args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
+    compile::check_usage(&args, &plan)?;
+    plan.notes.iter().for_each(|note| ui.detail(&note.to_string()));
+    all(&plan, &args, ui, env)
+}
+
+/// Checks a plan's locks and tells what was found.
+pub(crate) fn all(plan: &Plan, args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
+    let examined = examine::examine(plan, args, ui, env)?;
+    let several = examined.checked.len() > 1;
+    for checked in &examined.checked {
+        checked.job.prepared.notes.iter().for_each(|note| ui.note(note));
+    }
+    for checked in &examined.checked {
+        if let Ok(made) = &checked.made {
+            compile::tell_notes(&checked.job.prepared, made, several, ui);
+        }
+    }
+    let made = examined.checked.iter().filter_map(|checked| checked.made.as_ref().ok());
+    compile::write_trace(args, made, ui, env)?;
+    report::tell(&examined, args.output.format, ui);
+    Ok(examined.exit())
+}
