@@ -110,7 +110,7 @@ pub(super) fn against(old: &Old<'_>, new: &New<'_>, known: &[Finding]) -> Vec<Fi
             ChangeKind::Removed { .. }
             | ChangeKind::Moved { .. }
             | ChangeKind::Marker { .. }
-            | ChangeKind::Extras
+            | ChangeKind::Extras { .. }
             | ChangeKind::Annotation => Code::Stale,
         };
         let mut message = report::change(change);

@@ -32,8 +32,7 @@ pub(crate) fn all(plan: &Plan, args: &CompileArgs, ui: &Ui, env: &Env) -> Result
             compile::tell_notes(&checked.job.prepared, made, several, ui);
         }
     }
-    let made = examined.checked.iter().filter_map(|checked| checked.made.as_ref().ok());
-    compile::write_trace(args, made, ui, env)?;
+    compile::write_trace(args, examined.checked.iter().map(|checked| &checked.job), ui, env)?;
     report::tell(&examined, args.output.format, ui);
     Ok(examined.exit())
 }

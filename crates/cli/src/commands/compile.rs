@@ -48,7 +48,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
     ui.start_progress();
     let results = solve_all(&jobs, &explain, ui);
     ui.end_progress();
-    let traced = write_trace(args, &jobs, ui, env);
+    let traced = write_trace(args, jobs.iter(), ui, env);
     let locked = all_or_worst(&jobs, results, ui)?;
     traced?;
     if let Some(job) = jobs.first() {
@@ -296,10 +296,15 @@ pub(crate) fn tell_notes(prepared: &Prepared, made: &Locked, several: bool, ui: 
 }
 
 /// The solver's decisions, where they are asked for: also of a run that finds no solution or writes nothing else.
-pub(crate) fn write_trace(args: &CompileArgs, jobs: &[Job], ui: &Ui, env: &Env) -> Result<(), Failure> {
+pub(crate) fn write_trace<'j>(
+    args: &CompileArgs,
+    jobs: impl Iterator<Item = &'j Job>,
+    ui: &Ui,
+    env: &Env,
+) -> Result<(), Failure> {
     let Some(file) = &args.output.trace else { return Ok(()) };
     let of = |job: &Job| job.trace.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let text: String = jobs.iter().map(of).collect();
+    let text: String = jobs.map(of).collect();
     if file == "-" {
         ui.data(&text);
         return Ok(());
