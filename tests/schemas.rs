@@ -86,10 +86,12 @@ fn compile(documents: &Documents) {
             &[],
         ),
     );
-    let answer = json(&place, &["--check", "-U"], 1);
+    let answer = documents.check("check", &place.compile(&["--format=json", "--check", "-U"]).expect_code(1));
+    documents.check("check", &place.ask("check", &["--format=json"]).expect_code(1));
     let kinds = answer["locks"][0]["changes"].as_array().into_iter().flatten();
     let kinds: BTreeSet<&str> = kinds.filter_map(|change| change["kind"].as_str()).collect();
     assert!(kinds.is_superset(&["added", "removed", "moved"].into()), "{kinds:?}");
+    documents.check("refresh-hashes", &place.ask("refresh-hashes", &["--format=json"]).expect_code(1));
     json(&place, &["--explain=app", "--no-strip-extras"], 0);
     json(&place, &["--build-requirements=build.txt"], 0);
 }

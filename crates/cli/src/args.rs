@@ -261,7 +261,7 @@ pub(crate) struct CompileArgs {
 impl CompileArgs {
     /// Whether what comes out is no lock for a release.
     pub(crate) fn is_preview(&self) -> bool {
-        !self.resolve.with_local.is_empty()
+        !self.output.with_local.is_empty()
     }
 }
 
@@ -286,6 +286,12 @@ pub(crate) struct OutputArgs {
     /// Write nothing; check as `reana-lock check` does, with exit 1 when a lock is stale
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) check: bool,
+    /// Take the checkout in this folder as if it were released, and show what would change
+    ///
+    /// Such a lock is a preview: it is written only where `-o` says, without hashes for the checkouts, and marked so
+    /// that no check takes it for a lock.
+    #[arg(long, value_name = "PATH", conflicts_with = "check")]
+    pub(crate) with_local: Vec<String>,
     /// Say why this version of a package, and who holds it back, by file and line; write nothing
     #[arg(long, value_name = "NAME")]
     pub(crate) explain: Vec<String>,
@@ -397,12 +403,6 @@ pub(crate) struct ResolveArgs {
     /// Pass over versions of this package (`:all:` for any) whose metadata can't be read without a build
     #[arg(long, value_name = "NAME")]
     pub(crate) skip_unreadable: Vec<String>,
-    /// Take the checkout in this folder as if it were released, and show what would change
-    ///
-    /// Such a lock is a preview: it is written only where `-o` says, without hashes for the checkouts, and marked so
-    /// that no check takes it for a lock.
-    #[arg(long, value_name = "PATH", conflicts_with = "check")]
-    pub(crate) with_local: Vec<String>,
 }
 
 /// Where packages come from.

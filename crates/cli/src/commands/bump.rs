@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reana_fleet::Fleet;
 use reana_manifest::edit::Raise;
 
-use crate::args::{BumpArgs, CompileArgs, Format, IndexArgs, ResolveArgs};
+use crate::args::{BumpArgs, CompileArgs, Format, IndexArgs, OutputArgs, ResolveArgs};
 use crate::bump::changes::{self, Changed};
 use crate::bump::search::{Found, Search};
 use crate::bump::{report, wanted, write};
@@ -101,9 +101,9 @@ fn compile_args(args: &BumpArgs) -> CompileArgs {
         resolve: ResolveArgs {
             allow_build: allow_build.clone(),
             skip_unreadable: skip_unreadable.clone(),
-            with_local: with_local.clone(),
             ..ResolveArgs::default()
         },
+        output: OutputArgs { with_local: with_local.clone(), ..OutputArgs::default() },
         index: index.clone(),
         ..CompileArgs::default()
     }

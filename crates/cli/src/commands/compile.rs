@@ -168,7 +168,7 @@ pub(crate) fn jobs(
 fn locals(prepared: &[Prepared], args: &CompileArgs, env: &Env) -> Result<Arc<Locals>, Failure> {
     let target = prepared.first().and_then(|prepared| prepared.request.targets.first());
     let Some(target) = target else { return Ok(Arc::default()) };
-    let locals = Locals::read(&args.resolve.with_local, &env.cwd, target);
+    let locals = Locals::read(&args.output.with_local, &env.cwd, target);
     locals.map(Arc::new).map_err(|error| Failure::from_local(&error))
 }
 

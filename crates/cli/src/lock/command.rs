@@ -70,7 +70,7 @@ pub(crate) fn canonical(
     resolve.no_binary.iter().for_each(|name| add("--no-binary", name.clone()));
     resolve.only_binary.iter().for_each(|name| add("--only-binary", name.clone()));
     resolve.skip_unreadable.iter().for_each(|name| add("--skip-unreadable", name.clone()));
-    for folder in &resolve.with_local {
+    for folder in &context.args.output.with_local {
         add(
             "--with-local",
             paths::relative(&paths::tidy(&context.env.cwd.join(folder)), &context.lock_folder),

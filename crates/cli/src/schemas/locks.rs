@@ -5,7 +5,56 @@ use serde_json::{Value, json};
 use super::{flag, list, map, number, object, or_null, text, texts, word};
 
 pub(super) fn compile() -> Value {
+    object([("locks", "In the order of their components", list(&lock()))])
+}
+
+/// Of `check`, and of `compile --check`.
+pub(super) fn check() -> Value {
+    let failure = object([
+        ("exit", "The exit code that it is worth", number()),
+        ("message", "What happened, where and why", text()),
+        ("hints", "What to do about it", texts()),
+    ]);
+    object([
+        ("exit", "The exit code", number()),
+        ("findings", "In the order of components, files and lines", list(&finding())),
+        ("failures", "Why something could not be checked", list(&failure)),
+        ("locks", "What would be written now, where that is known", list(&lock())),
+    ])
+}
+
+pub(super) fn refresh_hashes() -> Value {
+    let pin = object([
+        ("name", "The package", text()),
+        ("version", "Its version", or_null(&text())),
+        ("hashes", "The hashes that are added, `sha256:` and 64 hexadecimal digits", texts()),
+    ]);
     let lock = object([
+        ("name", "The component; empty for files", text()),
+        ("lock", "The lock's path", text()),
+        ("added", "By pin", list(&pin)),
+    ]);
+    object([
+        ("written", "Whether files were changed", flag()),
+        ("findings", "Why nothing is added, where something is wrong", list(&finding())),
+        ("locks", "What is added", list(&lock)),
+    ])
+}
+
+/// What a check found; docs/findings.md explains the codes.
+fn finding() -> Value {
+    object([
+        ("code", "`L001`", text()),
+        ("name", "The same in words", text()),
+        ("grade", "", word(&["error", "warning", "note"])),
+        ("file", "Where", text()),
+        ("line", "From 1; null where it is about the whole file", or_null(&number())),
+        ("message", "What was found", text()),
+    ])
+}
+
+fn lock() -> Value {
+    object([
         ("name", "The component; empty for files", text()),
         ("lock", "The lock's path; `-` is stdout", text()),
         ("targets", "What it is for, most important first", list(&target())),
@@ -18,8 +67,7 @@ pub(super) fn compile() -> Value {
         ("explanations", "Answers to --explain, one for each target", list(&explanation())),
         ("notes", "What is worth knowing", texts()),
         ("warnings", "What pip will refuse", texts()),
-    ]);
-    object([("locks", "In the order of their components", list(&lock))])
+    ])
 }
 
 fn target() -> Value {
