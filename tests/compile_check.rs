@@ -102,27 +102,27 @@ fn a_file_uploaded_after_the_lock() {
     place.file("requirements.in", "app\n");
     let _ = place.compile(&[]).expect_code(0);
     place.now(&world(Release::new("1.0", &[]).wheel("py3-none-any").sdist(&[])));
-    is_stale(
-        &place,
-        &expect![[r#"
-        exit 1
+    expect![[r#"
+        exit 0
         --- stdout
-        requirements.txt is stale:
-          app: 1 file added since the lock was made
+        requirements.txt:7: note H002 file-added: app-1.0.tar.gz of app 1.0 is not in the lock
         --- stderr
-    "#]],
-    );
+        requirements.txt: 1 pin for Python 3.12 on linux/amd64; 1 with other hashes
+        1 note found
+    "#]]
+    .assert_eq(&check(&place, &[]).expect_code(0).to_string());
     place.now(&world(Release::new("1.0", &["x"]).wheel("py3-none-any")).with("x", "1", &[]));
     is_stale(
         &place,
         &expect![[r#"
-        exit 1
-        --- stdout
-        requirements.txt is stale:
-          app: 1 file added and 1 file no longer offered
-          x 1 is new
-        --- stderr
-    "#]],
+            exit 1
+            --- stdout
+            requirements.txt: error L002 incomplete: x 1 is new: app 1.0 requires x
+            requirements.txt:7: error H001 hash-unknown: sha256:[app-1.0-py3-none-any.whl] is of no file that the index has of app 1.0
+            requirements.txt:7: note H002 file-added: app-1.0-py3-none-any.whl of app 1.0 is not in the lock
+            --- stderr
+            2 errors, 1 note found
+        "#]],
     );
 }
 

@@ -216,7 +216,7 @@ fn look(job: &Job, made: Option<&Locked>, is_offline: bool) -> Looked {
     }
     if !unanswered.is_empty() {
         looked.is_open = true;
-        let names: Vec<&str> = unanswered.iter().take(MOST_NAMES).map(|name| name.as_ref()).collect();
+        let names: Vec<&str> = unanswered.iter().take(MOST_NAMES).map(AsRef::as_ref).collect();
         let more = unanswered.len().saturating_sub(MOST_NAMES);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let message = format!("hashes and yanks are not checked: no answer about {}{more}", names.join(", "));
