@@ -199,8 +199,8 @@ fn malformed_settings() {
     with(
         b"python = '3.12'\npyhton = '3.12'\n",
         expect![[r#"
-        error: [ROOT]/reana-lock.toml:2: unknown field `pyhton`, expected one of `python`, `targets`, `components`, `shared`, `index`, `lock`, `component`
-    "#]],
+            error: [ROOT]/reana-lock.toml:2: unknown field `pyhton`, expected one of `python`, `targets`, `components`, `shared`, `index`, `lock`, `images`, `component`
+        "#]],
     );
     with(
         b"python = \n",

@@ -82,6 +82,7 @@ fn what_was_not_all_staged_is_taken_back() {
     let output = place.compile(&["--check"]).expect_code(1);
     expect![[r#"
         warning: a run that was stopped had begun to write, which is taken back now: [ROOT]/one/requirements.txt, [ROOT]/two/requirements.txt
+        4 errors, 2 warnings, 2 notes found
     "#]].assert_eq(&output.stderr);
     assert_eq!(
         (place.read("one/requirements.txt").as_str(), place.read("two/requirements.txt").as_str()),

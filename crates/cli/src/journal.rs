@@ -157,6 +157,18 @@ pub(crate) fn recover(folder: &Path) -> Result<Option<Recovered>, JournalError> 
     if recovery::is_needed(&root) { recovery::recover_locked(&root).map(Some) } else { Ok(None) }
 }
 
+/// Keeps other runs from writing below this folder until the answer is dropped, so that what is read there is of one
+/// run. A folder that can't be locked is read as it is.
+///
+/// # Errors
+/// Where another run goes on writing.
+pub(crate) fn hold(folder: &Path) -> Result<Option<FolderLock>, JournalError> {
+    match disk::canonical(folder).map_err(JournalError::from).and_then(|root| lock(&root)) {
+        Err(error @ JournalError::Busy { .. }) => Err(error),
+        held => Ok(held.ok().flatten()),
+    }
+}
+
 /// Whether a killed run left its journal in this folder.
 pub(crate) fn is_left(folder: &Path) -> bool {
     recovery::is_needed(folder)

@@ -40,7 +40,9 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
     if args.output.check && explain.is_empty() {
         return check::all(&plan, args, ui, env);
     }
+    let held = journal::hold(&plan.journal_folder()).map_err(|error| Failure::from_journal(&error))?;
     let prepared = prepare::all(&plan, args, env)?;
+    drop(held);
     for note in prepared.iter().flat_map(|prepared| &prepared.notes) {
         ui.note(note);
     }
@@ -338,19 +340,26 @@ fn explained(args: &CompileArgs, locked: &[(&Prepared, Locked)]) -> Result<Exit,
     }
 }
 
+/// Writes all locks if any has changed: what another run wrote since the old ones were read is written over whole, and
+/// not mixed with.
 fn write(plan: &Plan, locked: &[(&Prepared, Locked)], ui: &Ui) -> Result<(), Failure> {
-    let mut changes: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    let mut locks: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    let mut is_changed = false;
     for (prepared, made) in locked {
         match &prepared.lock {
             None => ui.data(&made.text),
-            Some(_) if prepared.old_text.as_deref() == Some(made.text.as_str()) => {}
-            Some(path) => changes.push((path.clone(), made.text.clone().into_bytes())),
+            Some(path) => {
+                is_changed |= prepared.old_text.as_deref() != Some(made.text.as_str());
+                locks.push((path.clone(), made.text.clone().into_bytes()));
+            }
         }
-        if let Some(build) = &made.build
-            && build.file.old_text.as_deref() != Some(build.text.as_str())
-        {
-            changes.push((build.file.path.clone(), build.text.clone().into_bytes()));
+        if let Some(build) = &made.build {
+            is_changed |= build.file.old_text.as_deref() != Some(build.text.as_str());
+            locks.push((build.file.path.clone(), build.text.clone().into_bytes()));
         }
     }
-    journal::commit(&changes, &plan.journal_folder()).map_err(|error| Failure::from_journal(&error))
+    if is_changed {
+        journal::commit(&locks, &plan.journal_folder()).map_err(|error| Failure::from_journal(&error))?;
+    }
+    Ok(())
 }
