@@ -16,7 +16,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub(crate) use check::{CheckArgs, RefreshHashesArgs};
 pub(crate) use guard::{GuardArgs, ImageArgs, LabelsArgs, RecordArgs};
 pub(crate) use images::{BuildArgs, InputsArgs, TagArgs, TagStyle};
-pub(crate) use references::{ImagesCommand, ReferencesArgs, ReferencesDiffArgs};
+pub(crate) use references::{ImagesCommand, PinArgs, ReferencesArgs, ReferencesDiffArgs};
 pub(crate) use registry::RegistryArgs;
 pub(crate) use running::RunningArgs;
 pub(crate) use verify::VerifyArgs;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Format;
+use super::{Format, RegistryArgs};
 
 /// `reana-lock running`
 #[derive(Debug, Args)]
@@ -33,7 +33,13 @@ pub(crate) struct RunningArgs {
     /// Find tags that stand for different content on different nodes; exit 1 where there are any
     #[arg(long)]
     pub(crate) drift: bool,
+    /// Ask no registry; without it, `--drift` asks which content the tags have there now
+    #[arg(long)]
+    pub(crate) offline: bool,
     /// How to answer
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+    /// How registries are asked
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }

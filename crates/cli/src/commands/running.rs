@@ -17,7 +17,7 @@ pub(crate) fn run(args: &RunningArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
     }
     let cluster = if args.input.is_empty() { ask(args, ui)? } else { read(args, ui, env)? };
     if args.drift {
-        return drift::run(args, ui, &cluster);
+        return drift::run(args, ui, env, &cluster);
     }
     match args.format {
         Format::Json => ui.data(&format!("{:#}\n", pods::json(&cluster, args.nodes))),

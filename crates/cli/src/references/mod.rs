@@ -2,6 +2,7 @@
 
 pub(crate) mod diff;
 pub(crate) mod lint;
+pub(crate) mod pin;
 
 use reana_images::references::{FileKind, References, SkipReason, Skipped, find};
 
@@ -14,6 +15,8 @@ use crate::ui::Ui;
 pub(crate) struct File {
     /// As the user named it.
     pub(crate) name: String,
+    /// What is in it.
+    pub(crate) text: String,
     /// Its references.
     pub(crate) references: References,
 }
@@ -34,7 +37,7 @@ pub(crate) fn read(name: &str, env: &Env) -> Result<File, Failure> {
         }
         failure
     })?;
-    Ok(File { name: name.to_owned(), references })
+    Ok(File { name: name.to_owned(), text, references })
 }
 
 /// Tells of what could not be looked at.

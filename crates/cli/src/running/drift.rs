@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use reana_images::Reference;
 use reana_images::running::{
-    Cluster, DriftReport, DriftVerdict, Group, Known, Now, Remedy, Sighting, Source, TagDrift, judge,
+    Cluster, DriftReport, DriftVerdict, Group, Now, Remedy, Sighting, Source, TagDrift, judge,
 };
 use serde_json::{Value, json};
 
 use super::pods::harmless;
+use super::registries::{self, Answers};
 use crate::args::{Format, RunningArgs};
+use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -40,8 +42,9 @@ impl<'a> Nodes<'a> {
 }
 
 /// Compares, and says what was found.
-pub(crate) fn run(args: &RunningArgs, ui: &Ui, cluster: &Cluster) -> Result<Exit, Failure> {
-    let report = judge(cluster, &Known::default(), &BTreeMap::new());
+pub(crate) fn run(args: &RunningArgs, ui: &Ui, env: &Env, cluster: &Cluster) -> Result<Exit, Failure> {
+    let answers = if args.offline { Answers::default() } else { registries::ask(args, ui, env, cluster)? };
+    let report = judge(cluster, &answers.known, &answers.now);
     let nodes = Nodes::of(cluster, args.nodes);
     match args.format {
         Format::Json => ui.data(&format!("{:#}\n", report_json(&report, &nodes))),

@@ -2,3 +2,4 @@
 
 pub(crate) mod drift;
 pub(crate) mod pods;
+pub(crate) mod registries;
