@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use expect_test::{Expect, expect};
-use reana_testkit::{Output, Sandbox};
+use reana_testkit::{IndexServer, Output, Reply, Sandbox};
 
-use crate::harness::PROGRAM;
+use crate::harness::{PROGRAM, sha256};
 
 const VALUES: &str = "components:\n  reana_server:\n    imagePullPolicy: IfNotPresent\n    image: docker.io/reanahub/reana-server:latest\n  reana_ui:\n    imagePullPolicy: Always\n    image: reanahub/reana-ui\n  reana_db:\n    image: docker.io/library/postgres:12.13\n";
 
@@ -177,4 +177,135 @@ fn one_tag_with_two_digests() {
     assert_eq!(json["different"][0]["image"], "reanahub/reana-server:0.95.0");
     assert_eq!(json["different"][0]["new"][0], digest("c"));
     assert_eq!(json["compared"], 2);
+}
+
+/// A registry with one tag of an image without layers; gives the image's name and its digest.
+fn registry(server: &IndexServer) -> (String, String) {
+    let config = r#"{"architecture":"amd64","os":"linux","config":{}}"#;
+    let manifest = manifest(config);
+    server.handle(|_| Some(absent()));
+    let digest = format!("sha256:{}", sha256(manifest.as_bytes()));
+    let reply = Reply::ok("application/vnd.oci.image.manifest.v1+json", manifest);
+    server.put("/v2/reana/app/manifests/1.0", reply.clone());
+    server.put("/v2/reana/app/manifests/latest", reply.clone());
+    server.put(&format!("/v2/reana/app/manifests/{digest}"), reply);
+    server.put(&format!("/v2/reana/app/blobs/sha256:{}", sha256(config.as_bytes())), Reply::file(config));
+    (format!("{}/reana/app", server.host()), digest)
+}
+
+/// How registries say that they have no such image.
+pub(crate) fn absent() -> Reply {
+    let body = r#"{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}"#;
+    Reply { status: 404, ..Reply::ok("application/json", body) }
+}
+
+/// An OCI manifest of an image with this configuration.
+pub(crate) fn manifest(config: &str) -> String {
+    format!(
+        r#"{{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","config":{{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:{}","size":{}}},"layers":[]}}"#,
+        sha256(config.as_bytes()),
+        config.len()
+    )
+}
+
+#[test]
+fn references_are_pinned_and_all_else_is_kept() {
+    let sandbox = Sandbox::new(Path::new(PROGRAM));
+    let server = IndexServer::new();
+    let (name, digest) = registry(&server);
+    let host = &*server.host();
+    let values = |pin: &str, key: &str| {
+        format!(
+            "# values\r\na:\r\n  image:   \"{name}:1.0{pin}\"   # kept\r\nb: {{image: {{repository: {name}, tag: '1.0', digest: '{key}'}}}}\nc:\n  image: {name}{pin}\n"
+        )
+    };
+    sandbox.file("values.yaml", values("", ""));
+    let shown = |output: Output| {
+        let text = output.to_string().replace(&digest, "DIGEST").replace(&name, "NAME");
+        text.replace('\r', "").replace(&server.host(), "HOST")
+    };
+    expect![[r#"
+        exit 0
+        --- stdout
+        --- values.yaml
+        +++ values.yaml
+        @@ -2,5 +2,5 @@
+         a:
+        -  image:   "NAME:1.0"   # kept
+        -b: {image: {repository: NAME, tag: '1.0', digest: ''}}
+        +  image:   "NAME:1.0@DIGEST"   # kept
+        +b: {image: {repository: NAME, tag: '1.0', digest: 'DIGEST'}}
+         c:
+        -  image: NAME
+        +  image: NAME@DIGEST
+        --- stderr
+        3 references would be pinned; nothing was written (`--write` does)
+    "#]]
+    .assert_eq(&shown(sandbox.run(&["images", "pin", "--plain-http", host, "values.yaml"]).expect_code(0)));
+    assert_eq!(sandbox.read("values.yaml"), values("", ""), "nothing is written unasked");
+    expect![[r#"
+        exit 0
+        --- stdout
+        --- stderr
+        3 references pinned
+    "#]]
+    .assert_eq(&shown(
+        sandbox.run(&["images", "pin", "--plain-http", host, "--write", "values.yaml"]).expect_code(0),
+    ));
+    assert_eq!(sandbox.read("values.yaml"), values(&format!("@{digest}"), &digest));
+    expect![[r#"
+        exit 0
+        --- stdout
+        --- stderr
+        nothing to pin
+    "#]]
+    .assert_eq(&shown(
+        sandbox.run(&["images", "pin", "--plain-http", host, "--write", "values.yaml"]).expect_code(0),
+    ));
+    // What can't be pinned is told, and the rest is pinned.
+    server.put("/v2/reana/secret/manifests/1", Reply::status(403));
+    sandbox.file("more.yaml", format!("a: {{image: '{host}/reana/gone:1'}}\nb: {{image: '{name}:1.0'}}\nc: {{image: '{host}/reana/secret:1'}}\n"));
+    expect![[r#"
+        exit 4
+        --- stdout
+        --- stderr
+        warning: more.yaml:1:13: HOST/reana/gone:1: not pinned: its registry has no such image
+        warning: more.yaml:3:13: HOST/reana/secret:1: not pinned: the registry refuses (403): ; `docker login HOST` (or podman's, skopeo's) stores credentials where they are looked for: $DOCKER_CONFIG/config.json, ~/.docker/config.json, and the helpers named there
+        1 reference pinned
+    "#]].assert_eq(&shown(
+        sandbox.run(&["images", "pin", "--plain-http", host, "--write", "more.yaml"]).expect_code(4),
+    ));
+    assert!(sandbox.read("more.yaml").contains(&format!("b: {{image: '{name}:1.0@{digest}'}}")));
+}
+
+#[test]
+fn ledgers_are_compared_with_values() {
+    let sandbox = Sandbox::new(Path::new(PROGRAM));
+    let digest = |digit: &str| format!("sha256:{}", digit.repeat(64));
+    sandbox.file("reana-images.toml", ledger(&digest("a"), &digest("b"), "reana-db==0.7.0"));
+    let values = |digit: &str| format!("a: {{image: 'reanahub/reana-server:0.95.0@{}'}}\n", digest(digit));
+    sandbox.file("index.yaml", values("a")).file("child.yaml", values("b")).file("other.yaml", values("c"));
+    for (file, code) in [("index.yaml", 0), ("child.yaml", 0), ("other.yaml", 1)] {
+        let output = sandbox.run(&["images", "diff", "reana-images.toml", file]).expect_code(code);
+        assert!(output.stderr.contains("1 tag is in both files"), "{output}");
+    }
+    sandbox.file("broken.toml", "[x]\n");
+    check(
+        sandbox.run(&["images", "diff", "broken.toml", "index.yaml"]),
+        2,
+        &expect![[r#"
+        exit 2
+        --- stdout
+        --- stderr
+        error: broken.toml:1: missing field `digest`
+    "#]],
+    );
+}
+
+/// A ledger that knows one image.
+pub(crate) fn ledger(index: &str, child: &str, package: &str) -> String {
+    format!(
+        "[\"docker.io/reanahub/reana-server:0.95.0\"]\ndigest = \"{index}\"\nchildren = [\"{child}\"]\nconfigs = []\nscheme = 1\ninputs = \"sha256:{}\"\nparts = {{}}\ncommit = \"b702986\"\nbases = []\npackages = [\"click==8.1\", \"{package}\"]\n",
+        "e".repeat(64)
+    )
 }

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use expect_test::{Expect, expect};
 use reana_testkit::kube_server::failure;
-use reana_testkit::{KubeServer, Output, Reply, Sandbox};
+use reana_testkit::{IndexServer, KubeServer, Output, Reply, Sandbox};
 use serde_json::{Value, json};
 
-use crate::harness::PROGRAM;
+use crate::harness::{PROGRAM, sha256};
+use crate::images::{absent, ledger, manifest};
 
 /// A job of a workflow, as REANA makes it, with a sidecar for its credentials.
 const JOB: &str = r#"{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "reana-run-job-4b7e-x2x9z", "namespace": "default",
@@ -131,7 +132,7 @@ fn check_drift(output: Output, code: i32, expected: &Expect) {
 #[test]
 fn recorded_drift_is_found() {
     let sandbox = sandbox();
-    let both = ["running", "--input", "pods.json", "--input", "nodes.json", "--drift"];
+    let both = ["running", "--input", "pods.json", "--input", "nodes.json", "--drift", "--offline"];
     check_drift(
         sandbox.run(&both),
         1,
@@ -286,9 +287,10 @@ fn kubectl_is_asked() {
         server.server.seen().iter().all(|seen| !seen.path.contains("/nodes")),
         "nodes are not needed for that"
     );
-    let drift = sandbox.run(&["running", "--kubeconfig", "kubeconfig", "--drift"]).expect_code(1);
+    let drift =
+        sandbox.run(&["running", "--kubeconfig", "kubeconfig", "--drift", "--offline"]).expect_code(1);
     sandbox.file("nodes.json", std::fs::read(recorded("api_v1_nodes.json")).expect("a recorded answer"));
-    let words = ["running", "--input", "pods.json", "--input", "nodes.json", "--drift"];
+    let words = ["running", "--input", "pods.json", "--input", "nodes.json", "--drift", "--offline"];
     assert_eq!(drift.stdout, sandbox.run(&words).expect_code(1).stdout);
 }
 
@@ -297,7 +299,7 @@ fn who_may_not_see_nodes_goes_on_without() {
     let Some((server, sandbox)) = cluster() else { return };
     let refusal = r#"nodes is forbidden: User "tester" cannot list resource "nodes" in API group "" at the cluster scope"#;
     server.instead("nodes", failure(403, "Forbidden", refusal));
-    let words = ["running", "--kubeconfig", "kubeconfig", "--drift"];
+    let words = ["running", "--kubeconfig", "kubeconfig", "--drift", "--offline"];
     check_drift(
         sandbox.run(&words),
         1,
@@ -396,6 +398,167 @@ fn a_kubectl_that_hangs_is_ended() {
         error: kubectl gave no answer within 1 seconds
 
         hint: does `kubectl get pods` answer? `--timeout SECONDS` gives it longer
+    "#]],
+    );
+}
+
+/// A node that has this digest under the tag.
+fn node(node: &str, runtime: &str, name: &str, digest: &str) -> Value {
+    json!({ "kind": "Node", "metadata": { "name": node }, "status": {
+        "nodeInfo": { "containerRuntimeVersion": runtime, "operatingSystem": "linux", "architecture": "amd64" },
+        "images": [{ "names": [format!("{name}@{digest}"), format!("{name}:1.0")] }] } })
+}
+
+/// A pod that runs this digest under the tag.
+fn pod(pod: &str, node: &str, name: &str, digest: &str) -> Value {
+    json!({ "kind": "Pod", "metadata": { "name": pod, "namespace": "default" },
+        "spec": { "nodeName": node, "containers": [{ "name": "c", "image": format!("{name}:1.0") }] },
+        "status": { "containerStatuses": [{ "name": "c", "imageID": format!("{name}@{digest}") }] } })
+}
+
+/// Three nodes and three pods, some with the current digest, some with the old one.
+fn stale_cluster(name: &str, digest: &str, old: &str) -> String {
+    let items = [
+        node("worker1", "containerd://1.7", name, old),
+        node("worker2", "containerd://1.7", name, digest),
+        node("worker3", "docker://20.10", name, old),
+        pod("app-1", "worker1", name, old),
+        pod("app-2", "worker2", name, digest),
+        pod("left-behind", "worker2", name, old),
+    ];
+    json!({ "kind": "List", "items": items }).to_string()
+}
+
+#[test]
+fn the_registry_says_which_content_is_stale() {
+    let sandbox = Sandbox::new(Path::new(PROGRAM));
+    let server = IndexServer::new();
+    let config = r#"{"architecture":"amd64","os":"linux","config":{"Labels":{"org.opencontainers.image.revision":"0a1b2c3"}}}"#;
+    let manifest = manifest(config);
+    server.handle(|_| Some(absent()));
+    let digest = format!("sha256:{}", sha256(manifest.as_bytes()));
+    let reply = Reply::ok("application/vnd.oci.image.manifest.v1+json", manifest);
+    server.put("/v2/reana/app/manifests/1.0", reply.clone());
+    server.put(&format!("/v2/reana/app/manifests/{digest}"), reply);
+    server.put(&format!("/v2/reana/app/blobs/sha256:{}", sha256(config.as_bytes())), Reply::file(config));
+    let host = &*server.host();
+    let name = format!("{host}/reana/app");
+    let old = format!("sha256:{}", "0".repeat(64));
+    sandbox.file("cluster.json", stale_cluster(&name, &digest, &old));
+    let shown = |output: Output| {
+        let text = output.to_string().replace(&digest, "DIGEST").replace(&digest[7..19], "CURRENT");
+        text.replace(&name, "NAME").replace(&server.host(), "HOST")
+    };
+    let words = ["running", "--input", "cluster.json", "--plain-http", host, "--drift", "--nodes"];
+    expect![[r#"
+        exit 1
+        --- stdout
+        NAME:1.0 stands for different content
+          000000000000 (stale)
+            worker1 (linux/amd64): has it, and runs it in default/app-1
+            worker2 (linux/amd64): runs it in default/left-behind
+            worker3 (linux/amd64): has it
+          CURRENT (what the registry has)
+            worker2 (linux/amd64): has it, and runs it in default/app-2
+          on worker1: crictl rmi NAME:1.0
+          on worker3: docker rmi NAME:1.0
+          kubectl --namespace=default delete pod left-behind (its node has other content by now)
+        --- stderr
+        1 tag: 1 different content on nodes
+    "#]]
+    .assert_eq(&shown(sandbox.run(&words).expect_code(1)));
+    expect![[r#"
+        exit 1
+        --- stdout
+        NAME:1.0 stands for different content
+          000000000000
+            worker1 (linux/amd64): has it, and runs it in default/app-1
+            worker2 (linux/amd64): runs it in default/left-behind
+            worker3 (linux/amd64): has it
+          CURRENT
+            worker2 (linux/amd64): has it, and runs it in default/app-2
+        --- stderr
+        1 tag: 1 different content on nodes
+    "#]]
+    .assert_eq(&shown(sandbox.run(&[&words[..], &["--offline"]].concat()).expect_code(1)));
+    let words = ["running", "--input", "cluster.json", "--plain-http", host, "--trace"];
+    expect![[r#"
+        exit 0
+        --- stdout
+        ==> Pod: default/app-1
+        ==> Docker image: NAME:1.0 (000000000000)
+        ==> Built from: not known
+
+        ==> Pod: default/app-2
+        ==> Docker image: NAME:1.0 (CURRENT)
+        ==> Built from: 0a1b2c3, by the labels
+
+        ==> Pod: default/left-behind
+        ==> Docker image: NAME:1.0 (000000000000)
+        ==> Built from: not known
+        --- stderr
+    "#]]
+    .assert_eq(&shown(sandbox.run(&words).expect_code(0)));
+    let json = parsed(&sandbox.run(&[&words[..], &["--format", "json"]].concat()).expect_code(0));
+    assert_eq!(json["pods"][1]["containers"][0]["digest_kind"], "manifest");
+    assert_eq!(json["pods"][1]["containers"][0]["built"]["commit"], "0a1b2c3");
+    // Without an answer nothing is stale, and nothing is well.
+    server.put("/v2/reana/app/manifests/1.0", Reply::status(403));
+    sandbox.file(
+        "cluster.json",
+        json!({ "kind": "List", "items": [pod("app-2", "worker2", &name, &digest)] }).to_string(),
+    );
+    let output =
+        sandbox.run(&["running", "--input", "cluster.json", "--plain-http", host, "--drift"]).expect_code(4);
+    assert!(output.stderr.contains("warning: "), "{output}");
+}
+
+#[test]
+fn the_ledger_says_what_was_built_from_what() {
+    let sandbox = Sandbox::new(Path::new(PROGRAM));
+    let digest = |digit: &str| format!("sha256:{}", digit.repeat(64));
+    let pod = json!({ "kind": "Pod", "metadata": { "name": "p", "namespace": "default" },
+        "spec": { "containers": [{ "name": "c", "image": "reanahub/reana-server:0.95.0" }] },
+        "status": { "containerStatuses": [{ "name": "c", "imageID": format!("reanahub/reana-server@{}", digest("b")) }] } });
+    sandbox.file("pod.json", pod.to_string());
+    sandbox.file("reana-images.toml", ledger(&digest("a"), &digest("b"), "reana-db==0.7.0.dev20200427"));
+    check_drift(
+        sandbox.run(&["running", "--input", "pod.json", "--trace"]),
+        0,
+        &expect![[r#"
+            exit 0
+            --- stdout
+            ==> Pod: default/p
+            ==> Docker image: reanahub/reana-server:0.95.0 (bbbbbbbbbbbb)
+            ==> Built from: b702986 (0.95.0), by the ledger
+            ==> Inputs: eeeeeeeeeeee
+            ==> Packages: reana-db==0.7.0.dev20200427
+            --- stderr
+        "#]],
+    );
+    let words = ["running", "--input", "pod.json", "--trace", "--offline", "--ledger", "other.toml"];
+    sandbox.file("other.toml", "");
+    check_drift(
+        sandbox.run(&words),
+        0,
+        &expect![[r#"
+        exit 0
+        --- stdout
+        ==> Pod: default/p
+        ==> Docker image: reanahub/reana-server:0.95.0 (bbbbbbbbbbbb)
+        ==> Built from: not known
+        --- stderr
+    "#]],
+    );
+    sandbox.file("other.toml", "[[x]]\n");
+    check_drift(
+        sandbox.run(&words),
+        2,
+        &expect![[r#"
+        exit 2
+        --- stdout
+        --- stderr
+        error: other.toml:1: invalid type: map, expected a string
     "#]],
     );
 }

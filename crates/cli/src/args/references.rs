@@ -18,7 +18,7 @@ pub(crate) enum ImagesCommand {
     /// filled, else the digest goes behind the tag: right for charts that write `repository:tag`, wrong for those
     /// that make a label of the tag.
     Pin(PinArgs),
-    /// Compare two files: one tag with different digests; exit 1 where there are any
+    /// Compare two files, Helm values or ledgers: one tag with different digests; exit 1 where there are any
     Diff(ReferencesDiffArgs),
 }
 

@@ -33,6 +33,12 @@ pub(crate) struct RunningArgs {
     /// Find tags that stand for different content on different nodes; exit 1 where there are any
     #[arg(long)]
     pub(crate) drift: bool,
+    /// Tell what each image was built from: commit, inputs, packages of REANA, by its labels or the ledger
+    #[arg(long, conflicts_with = "drift")]
+    pub(crate) trace: bool,
+    /// The ledger to look into; by default reana-images.toml in the current folder, if there is one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ledger: Option<PathBuf>,
     /// Ask no registry; without it, `--drift` asks which content the tags have there now
     #[arg(long)]
     pub(crate) offline: bool,

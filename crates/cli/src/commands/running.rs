@@ -7,7 +7,7 @@ use crate::doors::cluster::{self, ClusterError, Question};
 use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::exit::Exit;
-use crate::running::{drift, pods};
+use crate::running::{drift, pods, trace};
 use crate::ui::Ui;
 
 /// Shows what runs.
@@ -19,9 +19,13 @@ pub(crate) fn run(args: &RunningArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
     if args.drift {
         return drift::run(args, ui, env, &cluster);
     }
+    let traced = if args.trace { Some(trace::trace(args, ui, env, &cluster)?) } else { None };
     match args.format {
-        Format::Json => ui.data(&format!("{:#}\n", pods::json(&cluster, args.nodes))),
-        Format::Text | Format::Github => ui.data(&pods::text(&cluster, args.nodes)),
+        Format::Json => ui.data(&format!("{:#}\n", pods::json(&cluster, args.nodes, traced.as_ref()))),
+        Format::Text | Format::Github => ui.data(&pods::text(&cluster, args.nodes, traced.as_ref())),
+    }
+    if traced.is_some_and(|traced| traced.is_unanswered) {
+        return Ok(Exit::NoAnswer);
     }
     if cluster.pods.is_empty() {
         ui.note("no pod was found");

@@ -12,8 +12,26 @@ use crate::error::Failure;
 use crate::exit::Exit;
 use crate::ui::Ui;
 
-/// The digests of each tag; none where only the tag is written.
-type Tags = BTreeMap<Reference, BTreeSet<Digest>>;
+/// What a file says of each tag.
+type Tags = BTreeMap<Reference, Said>;
+
+/// What a file says of a tag.
+#[derive(Default)]
+struct Said {
+    /// The digests that it is written with; none where only the tag is.
+    digests: BTreeSet<Digest>,
+    /// Digests that are of the same content: a ledger knows the images of an index.
+    parts: BTreeSet<Digest>,
+}
+
+impl Said {
+    fn differs(&self, other: &Self) -> bool {
+        let is_same =
+            |one: &Digest, two: &Digest| one == two || self.parts.contains(two) || other.parts.contains(one);
+        let pairs = self.digests.iter().flat_map(|one| other.digests.iter().map(move |two| (one, two)));
+        pairs.into_iter().any(|(one, two)| !is_same(one, two))
+    }
+}
 
 /// Compares two files.
 pub(crate) fn run(args: &ReferencesDiffArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
@@ -21,19 +39,15 @@ pub(crate) fn run(args: &ReferencesDiffArgs, ui: &Ui, env: &Env) -> Result<Exit,
         return Err(Failure::input("--format github is for `images lint`"));
     }
     let (old, new) = (tags(&args.old, ui, env)?, tags(&args.new, ui, env)?);
-    let both: Vec<(&Reference, &BTreeSet<Digest>, &BTreeSet<Digest>)> =
+    let both: Vec<(&Reference, &Said, &Said)> =
         old.iter().filter_map(|(tag, digests)| Some((tag, digests, new.get(tag)?))).collect();
-    // A tag may be written with several digests in one file already.
-    let differ: Vec<_> = both
-        .iter()
-        .filter(|(_, old, new)| !old.is_empty() && !new.is_empty() && old.union(new).count() > 1)
-        .collect();
-    let unknown = both.iter().filter(|(_, old, new)| old.is_empty() || new.is_empty()).count();
+    let differ: Vec<_> = both.iter().filter(|(_, old, new)| old.differs(new)).collect();
+    let unknown =
+        both.iter().filter(|(_, old, new)| old.digests.is_empty() || new.digests.is_empty()).count();
     match args.format {
         Format::Json => {
-            let one = |(tag, old, new): &&(&Reference, &BTreeSet<Digest>, &BTreeSet<Digest>)| {
-                let texts =
-                    |digests: &BTreeSet<Digest>| digests.iter().map(ToString::to_string).collect::<Vec<_>>();
+            let one = |(tag, old, new): &&(&Reference, &Said, &Said)| {
+                let texts = |said: &Said| said.digests.iter().map(ToString::to_string).collect::<Vec<_>>();
                 json!({ "image": tag.to_string(), "old": texts(old), "new": texts(new) })
             };
             let differ: Vec<_> = differ.iter().map(one).collect();
@@ -44,9 +58,8 @@ pub(crate) fn run(args: &ReferencesDiffArgs, ui: &Ui, env: &Env) -> Result<Exit,
         }
         Format::Text | Format::Github => {
             for (tag, old, new) in &differ {
-                let short = |digests: &BTreeSet<Digest>| {
-                    digests.iter().map(Digest::short).collect::<Vec<_>>().join(", ")
-                };
+                let short =
+                    |said: &Said| said.digests.iter().map(Digest::short).collect::<Vec<_>>().join(", ");
                 ui.data(&format!("{tag}: {} -> {}\n", short(old), short(new)));
             }
         }
@@ -58,21 +71,33 @@ pub(crate) fn run(args: &ReferencesDiffArgs, ui: &Ui, env: &Env) -> Result<Exit,
         ));
     }
     ui.say(&format!(
-        "{} tags are in both files, {} of them with different digests",
+        "{} {} in both files, {} of them with different digests",
         both.len(),
+        if both.len() == 1 { "tag is" } else { "tags are" },
         differ.len()
     ));
     Ok(if differ.is_empty() { Exit::Done } else { Exit::Wanting })
 }
 
 fn tags(name: &str, ui: &Ui, env: &Env) -> Result<Tags, Failure> {
+    let mut tags = Tags::new();
+    if name.ends_with(".toml") {
+        for (image, entry) in crate::running::trace::read_ledger(&env.cwd.join(name), name)?.entries {
+            if let Ok(image) = image.parse::<Reference>() {
+                tags.insert(image, Said { digests: BTreeSet::from([entry.digest]), parts: entry.children });
+            }
+        }
+        return Ok(tags);
+    }
     let file: File = read(name, env)?;
     tell_skipped(&file, ui);
-    let mut tags = Tags::new();
     for found in file.references.found {
         let Reference { registry, repository, tag, digest } = found.image;
         if tag.is_some() {
-            tags.entry(Reference { registry, repository, tag, digest: None }).or_default().extend(digest);
+            tags.entry(Reference { registry, repository, tag, digest: None })
+                .or_default()
+                .digests
+                .extend(digest);
         }
     }
     Ok(tags)

@@ -97,8 +97,8 @@ fn edit(found: &Found, answers: &Answers) -> Result<Option<Edit>, (String, Exit)
         }
         Some(Ok(None)) => Err(("its registry has no such image".to_owned(), Exit::Wanting)),
         Some(Err(error)) => {
-            let Failure { message, hints, .. } = Failure::from_registry(error);
-            let text: Vec<String> = std::iter::once(message).chain(hints).collect();
+            let hints = Failure::from_registry(error).hints;
+            let text: Vec<String> = std::iter::once(error.kind.to_string()).chain(hints).collect();
             Err((text.join("; "), Exit::NoAnswer))
         }
         None => Ok(None),

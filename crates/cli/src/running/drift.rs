@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use reana_images::Reference;
 use reana_images::running::{
-    Cluster, DriftReport, DriftVerdict, Group, Now, Remedy, Sighting, Source, TagDrift, judge,
+    Cluster, DriftReport, DriftVerdict, Group, Now, Remedy, Sighting, Source, TagDrift, judge, learn_ledger,
 };
 use serde_json::{Value, json};
 
@@ -43,7 +43,9 @@ impl<'a> Nodes<'a> {
 
 /// Compares, and says what was found.
 pub(crate) fn run(args: &RunningArgs, ui: &Ui, env: &Env, cluster: &Cluster) -> Result<Exit, Failure> {
-    let answers = if args.offline { Answers::default() } else { registries::ask(args, ui, env, cluster)? };
+    let mut answers =
+        if args.offline { Answers::default() } else { registries::ask(args, ui, env, cluster)? };
+    learn_ledger(&mut answers.known, &super::trace::ledger(args, env)?);
     let report = judge(cluster, &answers.known, &answers.now);
     let nodes = Nodes::of(cluster, args.nodes);
     match args.format {

@@ -3,3 +3,4 @@
 pub(crate) mod drift;
 pub(crate) mod pods;
 pub(crate) mod registries;
+pub(crate) mod trace;

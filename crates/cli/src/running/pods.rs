@@ -1,26 +1,28 @@
 //! Pods and jobs with the digests that their nodes report, in the lines of REANA's job logs and as JSON.
 
-use reana_images::running::{Cluster, Container, DigestKind, ImageId, Known, Pod, Role, State, WorkKind};
+use reana_images::running::{Cluster, Container, DigestKind, ImageId, Pod, Role, State, WorkKind};
 use serde_json::{Value, json};
+
+use super::trace::Traced;
 
 /// What REANA calls Kubernetes among its compute backends.
 const BACKEND: &str = "Kubernetes";
 
 /// Blocks of lines, one for each pod.
-pub(crate) fn text(cluster: &Cluster, shows_nodes: bool) -> String {
+pub(crate) fn text(cluster: &Cluster, shows_nodes: bool, traced: Option<&Traced>) -> String {
     let mut text = String::new();
     for pod in &cluster.pods {
         if !text.is_empty() {
             text.push('\n');
         }
-        for (key, value) in lines(pod, shows_nodes) {
+        for (key, value) in lines(pod, shows_nodes, traced) {
             text.push_str(&format!("==> {key}: {}\n", harmless(&value)));
         }
     }
     text
 }
 
-fn lines(pod: &Pod, shows_nodes: bool) -> Vec<(&'static str, String)> {
+fn lines(pod: &Pod, shows_nodes: bool, traced: Option<&Traced>) -> Vec<(&'static str, String)> {
     let work = pod.work();
     let mut lines = Vec::new();
     lines.extend(work.workflow.map(|workflow| ("Workflow ID", workflow)));
@@ -38,6 +40,7 @@ fn lines(pod: &Pod, shows_nodes: bool) -> Vec<(&'static str, String)> {
             lines.push(("Container", format!("{}{role}", container.name)));
         }
         lines.push(("Docker image", format!("{} ({})", container.image, digest_text(container))));
+        lines.extend(traced.into_iter().flat_map(|traced| traced.lines(container)));
     }
     lines
 }
@@ -64,7 +67,7 @@ fn digest_text(container: &Container) -> String {
 }
 
 /// For scripts. Node names only on request.
-pub(crate) fn json(cluster: &Cluster, shows_nodes: bool) -> Value {
+pub(crate) fn json(cluster: &Cluster, shows_nodes: bool, traced: Option<&Traced>) -> Value {
     let pod = |pod: &Pod| {
         let work = pod.work();
         let backend = work.job.as_ref().map(|_| BACKEND);
@@ -76,7 +79,7 @@ pub(crate) fn json(cluster: &Cluster, shows_nodes: bool) -> Value {
             "compute_backend": backend,
             "job_id": work.job,
             "phase": pod.phase,
-            "containers": pod.containers.iter().map(container_json).collect::<Vec<_>>(),
+            "containers": pod.containers.iter().map(|it| container_json(it, traced)).collect::<Vec<_>>(),
         });
         if shows_nodes && let Some(object) = value.as_object_mut() {
             object.insert("node".to_owned(), json!(pod.node));
@@ -86,10 +89,12 @@ pub(crate) fn json(cluster: &Cluster, shows_nodes: bool) -> Value {
     json!({ "pods": cluster.pods.iter().map(pod).collect::<Vec<_>>() })
 }
 
-fn container_json(container: &Container) -> Value {
+fn container_json(container: &Container, traced: Option<&Traced>) -> Value {
     let digest = container.id.digest();
     let kind = match &container.id {
-        ImageId::Named { digest, .. } => Some(Known::default().kind(digest)),
+        ImageId::Named { digest, .. } => {
+            Some(traced.map_or(DigestKind::Unknown, |traced| traced.known.kind(digest)))
+        }
         ImageId::Config(_) => Some(DigestKind::Config),
         ImageId::None | ImageId::Other(_) => None,
     };
@@ -97,7 +102,7 @@ fn container_json(container: &Container) -> Value {
         State::Unknown => (None, None),
         state => (Some(state.word()), state.reason()),
     };
-    json!({
+    let mut value = json!({
         "name": container.name,
         "role": container.role.word(),
         "image": container.image,
@@ -106,7 +111,11 @@ fn container_json(container: &Container) -> Value {
         "image_id": container.id_text,
         "state": state,
         "reason": reason,
-    })
+    });
+    if let (Some(traced), Some(object)) = (traced, value.as_object_mut()) {
+        object.insert("built".to_owned(), traced.json(container));
+    }
+    value
 }
 
 /// Text of a cluster without control characters: it ends up on terminals and in logs, where a line is a fact.

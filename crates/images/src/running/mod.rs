@@ -16,6 +16,7 @@ mod known;
 mod read;
 mod selector;
 mod sighting;
+mod trace;
 
 #[cfg(test)]
 mod tests;
@@ -27,3 +28,4 @@ pub use known::{Child, DigestKind, Known};
 pub use read::ReadError;
 pub use selector::{Selector, SelectorError};
 pub use sighting::{Content, Sighting, Source};
+pub use trace::{Trace, TraceSource, from_labels, from_ledger, learn_ledger};

@@ -156,7 +156,9 @@ impl Content {
                 configs.insert(known.config(digest)?);
                 continue;
             };
-            let fits = |child: &&Child| self.platform.is_none() || child.platform == self.platform;
+            let fits = |child: &&Child| {
+                self.platform.is_none() || child.platform.is_none() || child.platform == self.platform
+            };
             for child in children.iter().filter(fits) {
                 configs.insert(known.config(&child.digest)?);
             }
