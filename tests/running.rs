@@ -28,6 +28,11 @@ fn recorded(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/kube").join(name)
 }
 
+/// A recorded answer.
+pub(crate) fn said_once(name: &str) -> Vec<u8> {
+    std::fs::read(recorded(name)).expect("a recorded answer")
+}
+
 /// A sandbox with the recorded answers in it.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new(Path::new(PROGRAM));
@@ -267,7 +272,7 @@ fn cluster() -> Option<(KubeServer, Sandbox)> {
 fn kubectl_is_asked() {
     let Some((server, sandbox)) = cluster() else { return };
     let all = sandbox.run(&["running", "--kubeconfig", "kubeconfig"]).expect_code(0);
-    sandbox.file("pods.json", std::fs::read(recorded("api_v1_pods.json")).expect("a recorded answer"));
+    sandbox.file("pods.json", said_once("api_v1_pods.json"));
     let from_file = sandbox.run(&["running", "--input", "pods.json"]).expect_code(0);
     assert_eq!(all.stdout, from_file.stdout);
     let words = [

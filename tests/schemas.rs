@@ -51,6 +51,7 @@ fn every_answer_is_as_described() {
     verify(&documents);
     metadata(&documents);
     fleet(&documents);
+    running(&documents);
     let schemas = documents.place.path("docs/schemas");
     let written = crate::harness::names_in(&schemas);
     let used: Vec<String> = documents.used.borrow().iter().map(|command| format!("{command}.json")).collect();
@@ -172,4 +173,28 @@ fn images(documents: &Documents) {
     server.put("/v2/reana/app/manifests/1.0", scripted(&server, &other, ""));
     let answer = check("guard", 1);
     assert!(answer["images"][0]["change"].is_object(), "{answer:#}");
+}
+
+fn running(documents: &Documents) {
+    let place = place(&World::new());
+    for name in ["pods", "nodes"] {
+        place.file(&format!("{name}.json"), crate::running::said_once(&format!("api_v1_{name}.json")));
+    }
+    let inputs = ["running", "--input=pods.json", "--input=nodes.json", "--offline", "--format=json"];
+    let check = |args: &[&str], code| {
+        documents.check("running", &place.run(&[&inputs, args].concat()).expect_code(code))
+    };
+    let answer = check(&["--nodes"], 0);
+    assert!(answer["pods"].as_array().is_some_and(|pods| pods.len() > 20), "{answer:#}");
+    check(&["--trace"], 0);
+    let answer = check(&["--drift"], 1);
+    assert!(answer["tags"].as_array().is_some_and(|tags| !tags.is_empty()), "{answer:#}");
+    let digest = format!("sha256:{}", "1".repeat(64));
+    let values =
+        |digest: &str| format!("a:\n  image: r/a:1@{digest}\nb:\n  image: r/b\nc:\n  image: '{{{{ x }}}}'\n");
+    place.file("old.yaml", values(&digest)).file("new.yaml", values(&digest.replace('1', "2")));
+    documents
+        .check("images-lint", &place.run(&["images", "lint", "old.yaml", "--format=json"]).expect_code(1));
+    let args = ["images", "diff", "old.yaml", "new.yaml", "--format=json"];
+    documents.check("images-diff", &place.run(&args).expect_code(1));
 }

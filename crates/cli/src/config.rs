@@ -258,8 +258,9 @@ impl Config {
     }
 
     /// What stands before a component's name in its image's name.
-    pub(crate) fn image_prefix(&self) -> &str {
-        self.images.prefix.as_deref().unwrap_or(DEFAULT_PREFIX)
+    pub(crate) fn image_prefix(&self) -> String {
+        let default = || format!("{}/{DEFAULT_ORGANISATION}/", reana_images::DEFAULT_REGISTRY);
+        self.images.prefix.clone().unwrap_or_else(default)
     }
 
     /// Registries that are asked without TLS.
@@ -329,8 +330,8 @@ impl TargetEntry {
     }
 }
 
-/// What stands before a component's name where nothing is said.
-const DEFAULT_PREFIX: &str = "docker.io/reanahub/";
+/// Whose images they are where nothing is said.
+const DEFAULT_ORGANISATION: &str = "reanahub";
 
 /// The platform where none is named.
 pub(crate) const DEFAULT_PLATFORM: Platform = Platform::LinuxAmd64;
