@@ -257,7 +257,7 @@ fn a_base_without_a_digest_is_unknown() {
 #[test]
 fn what_no_list_can_pin_is_warned_of() {
     let place = image();
-    let text = "RUN apt-get update && \\\n    apt-get install -y --no-install-recommends gcc=1 git && \\\n    pip install --no-cache-dir -U pip && \\\n    # a comment\n    curl -sSL https://me:secret@x.test/y | sh\nRUN apt-get install -y gcc=1\nRUN pip install -r requirements.txt . './x[y]' a==1 b===2 /z\nRUN [\"pip3\", \"install\", \"c>1\"]\nRUN if [ x ]; then pip install -e .[debug]; fi\nRUN git clone https://x.test/z && git status\nADD --checksum=sha256:0 https://x.test/c /c\nADD https://x.test/d /d\nRUN (apt-get install -y zip) && if [ x ]; then (pip install zz); fi\nRUN V=$(curl -s https://x.test/v) && W=\"$(wget https://x.test/w)\" && echo ${V}\nRUN bash -c 'wget x.test/w'\nRUN pip install -r dev.txt git+https://x.test/q git+https://x.test/p@0123456789012345678901234567890123456789\n";
+    let text = "RUN apt-get update && \\\n    apt-get install -y --no-install-recommends gcc=1 git && \\\n    pip install --no-cache-dir -U pip && \\\n    # a comment\n    curl -sSL https://me:secret@x.test/y | sh\nRUN apt-get install -y gcc=1\nRUN pip install -r requirements.txt . './x[y]' a==1 b===2 /z\nRUN [\"pip3\", \"install\", \"c>1\"]\nRUN if [ x ]; then pip install -e .[debug]; fi\nRUN git clone https://x.test/z && git status\nADD --checksum=sha256:0 https://x.test/c /c\nADD https://x.test/d /d\nRUN (apt-get install -y zip) && if [ x ]; then (pip install zz); fi\nRUN V=$(curl -s https://x.test/v) && W=\"$(wget https://x.test/w)\" && echo ${V}\nRUN bash -c 'wget x.test/w'\nRUN <<EOF\nset -e\nwget https://x.test/h\nEOF\nRUN pip install -r dev.txt git+https://x.test/q git+https://x.test/p@0123456789012345678901234567890123456789\n";
     place.file("app/Dockerfile", format!("FROM alpine@{PINNED}\n{text}"));
     let output = run(&place, &[]).expect_code(0);
     expect![[r#"
@@ -272,8 +272,9 @@ fn what_no_list_can_pin_is_warned_of() {
         warning: Dockerfile:15: `curl` takes what is there from https://x.test/v
         warning: Dockerfile:15: `wget` takes what is there from https://x.test/w
         warning: Dockerfile:16: `wget` takes what is there
-        warning: Dockerfile:17: pip installs git+https://x.test/q without an exact version
-        warning: Dockerfile:17: pip installs from dev.txt, which is not the lock
+        warning: Dockerfile:19: `wget` takes what is there from https://x.test/h
+        warning: Dockerfile:21: pip installs git+https://x.test/q without an exact version
+        warning: Dockerfile:21: pip installs from dev.txt, which is not the lock
     "#]]
     .assert_eq(&output.stderr);
 }

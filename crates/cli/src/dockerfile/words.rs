@@ -102,6 +102,16 @@ fn here_documents(rest: &str) -> Vec<String> {
     ends.filter(|end| !end.is_empty()).collect()
 }
 
+/// The here-document that the shell itself runs (`RUN <<EOF`), where each line is a command; lines keep their numbers.
+fn here_script(rest: &str) -> Option<String> {
+    let (first, body) = rest.split_once('\n')?;
+    let is_alone = first.trim_start().starts_with("<<") && first.split_whitespace().count() == 1;
+    let lines = body
+        .lines()
+        .map(|line| if line.ends_with('\\') { format!("{line}\n") } else { format!("{line};\n") });
+    is_alone.then(|| std::iter::once("\n".to_owned()).chain(lines).collect())
+}
+
 /// A word of a command, with the number of lines before it.
 pub(super) type Word = (u32, String);
 
@@ -110,6 +120,9 @@ pub(super) type Word = (u32, String);
 pub(super) fn commands(rest: &str) -> Vec<Vec<Word>> {
     if let Ok(words) = serde_json::from_str::<Vec<String>>(rest.trim()) {
         return vec![words.into_iter().map(|word| (0, word)).collect()];
+    }
+    if let Some(script) = here_script(rest) {
+        return commands(&script);
     }
     let mut found = Vec::new();
     let mut lines = 0_u32;
