@@ -8,6 +8,7 @@
 mod bench;
 mod generate;
 mod job;
+mod kube;
 mod live;
 mod project;
 mod record;
@@ -40,6 +41,8 @@ enum Task {
     Record(record::Options),
     /// Measure speed and memory beside uv and pip-compile, over one local index
     Bench(bench::Options),
+    /// Check `running` over a real Kubernetes API, which is built (minutes, as root, on Debian) and started for it
+    Kube(kube::Options),
     /// Write the command's reference, man page, completions and schema into docs/
     Generate {
         /// Change nothing; fail where a page is not up to date
@@ -56,6 +59,7 @@ fn main() -> Result<()> {
         Task::Replay(options) => replay::replay(&options),
         Task::Record(options) => record::record(&options),
         Task::Bench(options) => bench::bench(&options),
+        Task::Kube(options) => kube::kube(&options),
         Task::Generate { check } => generate::generate(check),
     }
 }

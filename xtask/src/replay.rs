@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use regex::Regex;
 
 use crate::job::{Case, Pins, lock, read};
@@ -46,7 +46,7 @@ pub(crate) fn replay(options: &Options) -> Result<()> {
         bail!("no case matches; there are: {}", ids(&cases).collect::<Vec<_>>().join(", "));
     }
     let command = match &options.bin {
-        Some(bin) => bin.clone(),
+        Some(bin) => bin.canonicalize().with_context(|| bin.display().to_string())?,
         None => build()?,
     };
     let mut outcomes = Vec::new();
