@@ -307,7 +307,7 @@ fn a_read_only_disk() {
 fn a_cache_that_can_not_be_written() {
     let place = fleet();
     let script = format!(
-        "mkdir -p \"$XDG_CACHE_HOME/reana-lock/v1\"; mount -t tmpfs -o ro none \"$XDG_CACHE_HOME/reana-lock/v1\"; \
+        "mkdir -p \"$XDG_CACHE_HOME/reana-lock/v2\"; mount -t tmpfs -o ro none \"$XDG_CACHE_HOME/reana-lock/v2\"; \
          cd \"$FLEET\"; {}; exit $code",
         COMPILE.replace(" --no-cache", "")
     );

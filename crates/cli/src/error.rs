@@ -66,6 +66,7 @@ impl Failure {
             Error::Unreadable { .. } => Self::no_answer(message)
                 .hint("only a build can tell: name the package in `--allow-build NAME`, which runs its code"),
             Error::Invalid { .. } | Error::Setup { .. } => Self::input(message),
+            Error::Damaged(_) => Self::no_answer(message).hint("run it again: what was lost is fetched anew"),
             Error::Internal(_) => Self::internal(message),
         }
     }

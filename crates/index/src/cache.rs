@@ -1,19 +1,20 @@
 //! Answers kept between runs, in a folder that many processes may share.
 //!
-//! Each entry is one file: a checksum, then the payload. It is written beside and renamed, so it is there
-//! whole or not at all; one that was damaged otherwise is as good as absent, and is written anew. The
-//! format's version is part of the path, so that an older program's entries are never misread.
+//! Each entry is one file: a checksum, how much of the payload it covers, the payload's size, the payload. It is
+//! written beside and renamed, so it is there whole or not at all; one that was damaged otherwise is as good as
+//! absent, and is written anew. Of a page, of which most is never looked at, only the beginning is covered; its parts
+//! have checksums of their own, and one that is found damaged ends the run ([`Damage`]). The format's version is part
+//! of the path, so that an older program's entries are never misread.
 #![expect(clippy::disallowed_methods, reason = "a door: the cache folder is read and written here alone")]
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use reana_model::Sha256;
@@ -26,10 +27,15 @@ use crate::http::Answer;
 use crate::settings::CacheMode;
 
 /// Raised whenever an entry's layout or meaning changes.
-const FORMAT: &str = "v1";
+const FORMAT: &str = "v2";
 
-/// How much of a large entry is kept in memory; of the rest, what is asked for is read from the disk.
+/// How much of a large entry is read at first, and kept in memory if all that is covered is in it; of the rest, what is
+/// asked for is read from the disk.
 const START: usize = 32 << 10;
+
+/// What stands before the payload: the checksum (over the rest of this, and what of the payload is covered), how much
+/// is covered, and the payload's size.
+const PREFIX: usize = 12;
 
 /// The most entries that are held open; those beyond are read whole.
 const MOST_OPEN: usize = 400;
@@ -69,12 +75,23 @@ pub(crate) struct Cache {
     memory: Mutex<HashMap<String, Vec<u8>>>,
     /// How many entries were opened to be read by and by.
     opened: AtomicUsize,
+    damage: Arc<Damage>,
+}
+
+/// The entry that was found damaged after it was used, if one was: whatever followed from it is void.
+#[derive(Debug, Default)]
+pub(crate) struct Damage(OnceLock<PathBuf>);
+
+impl Damage {
+    pub(crate) fn entry(&self) -> Option<&Path> {
+        self.0.get().map(PathBuf::as_path)
+    }
 }
 
 impl Cache {
     pub(crate) fn new(mode: &CacheMode) -> Result<Self, Error> {
         let CacheMode::Folder(folder) = mode else {
-            return Ok(Self { root: None, memory: Mutex::default(), opened: AtomicUsize::new(0) });
+            return Ok(Self::at(None));
         };
         let root = folder.join(FORMAT);
         std::fs::create_dir_all(&root).map_err(|error| Error::Setup {
@@ -85,7 +102,15 @@ impl Cache {
         if !tag.exists() {
             let _ = std::fs::write(tag, CACHE_TAG);
         }
-        Ok(Self { root: Some(root), memory: Mutex::default(), opened: AtomicUsize::new(0) })
+        Ok(Self::at(Some(root)))
+    }
+
+    fn at(root: Option<PathBuf>) -> Self {
+        Self { root, memory: Mutex::default(), opened: AtomicUsize::new(0), damage: Arc::default() }
+    }
+
+    pub(crate) fn damage(&self) -> &Damage {
+        &self.damage
     }
 
     /// The payload of an entry; none where it is absent or damaged.
@@ -94,18 +119,18 @@ impl Cache {
             return self.memory.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
         }
         let mut bytes = std::fs::read(self.path(bucket, key)?).ok()?;
-        let (sum, payload) = bytes.split_first_chunk::<4>()?;
-        if u32::from_le_bytes(*sum) != checksum(&[payload]) {
+        let prefix = Prefix::read(&bytes)?;
+        if prefix.covered != prefix.size || !prefix.holds(bytes.get(PREFIX..)?) {
             return None;
         }
-        bytes.drain(..4);
+        bytes.drain(..PREFIX);
         Some(bytes)
     }
 
     /// Writes an entry from its parts. A failure costs time later, nothing else.
     pub(crate) fn write(&self, bucket: Bucket, key: &str, parts: &[&[u8]]) {
         if let Some(path) = self.path(bucket, key) {
-            let _kept = write_whole(&path, parts);
+            let _kept = write_whole(&path, parts, &[]);
         } else if matches!(bucket, Bucket::Sdists) {
             self.memory.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), parts.concat());
         }
@@ -126,64 +151,131 @@ impl Cache {
         Some((freshness, bytes))
     }
 
-    /// Such an entry, to be read by and by. All of it is checked.
+    /// Such an entry, to be read by and by. What is covered is checked.
     pub(crate) fn open_dated(&self, bucket: Bucket, key: &str) -> Option<(Freshness, Body)> {
-        let mut file = File::open(self.path(bucket, key)?).ok()?;
-        let size = usize::try_from(file.metadata().ok()?.len()).ok()?;
-        let may_open = size > START && self.opened.fetch_add(1, Ordering::Relaxed) < MOST_OPEN;
-        let kept = if may_open { START } else { size };
-        let mut start = Vec::with_capacity(kept);
-        (&mut file).take(u64::try_from(kept).ok()?).read_to_end(&mut start).ok()?;
-        let (sum, payload) = start.split_first_chunk::<4>()?;
-        let (sum, mut found) = (u32::from_le_bytes(*sum), flate2::Crc::new());
-        found.update(payload);
-        if may_open {
-            sum_rest(&mut file, &mut found)?;
-        }
-        if sum != found.sum() {
+        let path = self.path(bucket, key)?;
+        let file = File::open(&path).ok()?;
+        let mut start = Vec::with_capacity(START);
+        (&file).take(u64::try_from(START).ok()?).read_to_end(&mut start).ok()?;
+        let prefix = Prefix::read(&start)?;
+        let size = prefix.size.checked_add(PREFIX)?;
+        if file.metadata().ok()?.len() != u64::try_from(size).ok()? {
             return None;
         }
-        let length = usize::try_from(u32::from_le_bytes(*start.get(4..)?.first_chunk::<4>()?)).ok()?;
-        let freshness = Freshness::from_bytes(start.get(8..)?.get(..length)?)?;
-        Some((freshness, Body { start, at: 8 + length, size, file: may_open.then_some(file) }))
+        let may_open = size > START && self.opened.fetch_add(1, Ordering::Relaxed) < MOST_OPEN;
+        let kept = if may_open { prefix.covered.checked_add(PREFIX)? } else { size };
+        if let Some(more) = kept.checked_sub(start.len()).filter(|more| *more > 0) {
+            start.reserve_exact(more);
+            (&file).take(u64::try_from(more).ok()?).read_to_end(&mut start).ok()?;
+        }
+        if !prefix.holds(start.get(PREFIX..)?) {
+            return None;
+        }
+        let length = usize::try_from(u32::from_le_bytes(*start.get(PREFIX..)?.first_chunk::<4>()?)).ok()?;
+        let freshness = Freshness::from_bytes(start.get(PREFIX + 4..)?.get(..length)?)?;
+        let kept = Place { path, damage: Arc::clone(&self.damage) };
+        let (at, file) = (PREFIX + 4 + length, may_open.then_some(file));
+        Some((freshness, Body { start, at, size, file, place: Some(kept) }))
     }
 
-    /// Writes such an entry, and gives it back to be read by and by.
+    /// Writes such an entry, and gives it back to be read by and by. Its first `covered` bytes are covered by the
+    /// checksum.
     pub(crate) fn write_dated(
         &self,
         bucket: Bucket,
         key: &str,
         freshness: &Freshness,
         body: Vec<u8>,
+        covered: usize,
     ) -> Body {
-        match self.try_write_dated(bucket, key, freshness, &body) {
-            Some((file, head))
+        match self.try_write_dated(bucket, key, freshness, &body, covered) {
+            Some((file, at, path))
                 if body.len() > START && self.opened.fetch_add(1, Ordering::Relaxed) < MOST_OPEN =>
             {
-                let (at, size) = (head.len(), head.len() + body.len());
-                let mut start = head;
-                start.extend_from_slice(body.get(..START).unwrap_or_default());
-                Body { start, at, size, file: Some(file) }
+                let size = at + body.len();
+                let mut start = vec![0; at];
+                start.extend_from_slice(body.get(..covered.max(START)).unwrap_or(&body));
+                let place = Place { path, damage: Arc::clone(&self.damage) };
+                Body { start, at, size, file: Some(file), place: Some(place) }
             }
             _ => Body::from(body),
         }
     }
 
-    /// The file that was written, and what stands before the body in it.
+    /// The file that was written, where the body begins in it, and its path.
     fn try_write_dated(
         &self,
         bucket: Bucket,
         key: &str,
         freshness: &Freshness,
         body: &[u8],
-    ) -> Option<(File, Vec<u8>)> {
+        covered: usize,
+    ) -> Option<(File, usize, PathBuf)> {
         let path = self.path(bucket, key).filter(|_| freshness.may_be_kept)?;
         let head = rkyv::to_bytes::<rancor::Error>(freshness).ok()?;
         let length = u32::try_from(head.len()).ok()?.to_le_bytes();
-        let parts: [&[u8]; 3] = [&length, &head, body];
-        let file = write_whole(&path, &parts).ok()?;
-        Some((file, [&checksum(&parts).to_le_bytes(), &length, &head[..]].concat()))
+        let (covered, rest) = body.split_at_checked(covered)?;
+        let file = write_whole(&path, &[&length, &head, covered], rest).ok()?;
+        Some((file, PREFIX + 4 + head.len(), path))
     }
+}
+
+/// What stands before an entry's payload.
+struct Prefix {
+    sum: u32,
+    covered: usize,
+    size: usize,
+}
+
+impl Prefix {
+    fn of(covered: &[&[u8]], rest: &[u8]) -> std::io::Result<[u8; PREFIX]> {
+        let number = |size: usize| u32::try_from(size).map_err(std::io::Error::other);
+        let length = covered.iter().map(|part| part.len()).sum();
+        let mut prefix = Self { sum: 0, covered: length, size: length + rest.len() };
+        let [covered_length, size] = [number(prefix.covered)?, number(prefix.size)?];
+        prefix.sum = prefix.checksum(covered);
+        let mut bytes = [0; PREFIX];
+        for (slot, number) in bytes.chunks_exact_mut(4).zip([prefix.sum, covered_length, size]) {
+            slot.copy_from_slice(&number.to_le_bytes());
+        }
+        Ok(bytes)
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (numbers, _) = bytes.get(..PREFIX)?.as_chunks::<4>();
+        let [sum, covered, size] = numbers else { return None };
+        let number = |bytes: [u8; 4]| usize::try_from(u32::from_le_bytes(bytes)).ok();
+        let prefix = Self { sum: u32::from_le_bytes(*sum), covered: number(*covered)?, size: number(*size)? };
+        (prefix.covered <= prefix.size).then_some(prefix)
+    }
+
+    /// CRC-32: it finds what disks and crashes do; whoever may write here needs no collision.
+    fn checksum(&self, covered: &[&[u8]]) -> u32 {
+        let mut sum = flate2::Crc::new();
+        sum.update(&self.covered.to_le_bytes());
+        sum.update(&self.size.to_le_bytes());
+        covered.iter().for_each(|part| sum.update(part));
+        sum.sum()
+    }
+
+    /// Whether a payload, or its beginning, is what was written.
+    fn holds(&self, payload: &[u8]) -> bool {
+        payload.get(..self.covered).is_some_and(|covered| self.checksum(&[covered]) == self.sum)
+    }
+}
+
+/// The checksum of a part that says for itself whether it is damaged.
+pub(crate) fn part_sum(part: &[u8]) -> u32 {
+    let mut sum = flate2::Crc::new();
+    sum.update(part);
+    sum.sum()
+}
+
+/// Where an entry is, for the day that it turns out to be damaged.
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    damage: Arc<Damage>,
 }
 
 /// What an entry says, of which a large part may still be on the disk. The file is held open: another process may
@@ -196,12 +288,13 @@ pub(crate) struct Body {
     /// Of the file.
     size: usize,
     file: Option<File>,
+    place: Option<Place>,
 }
 
 impl From<Vec<u8>> for Body {
     fn from(start: Vec<u8>) -> Self {
         let size = start.len();
-        Self { start, at: 0, size, file: None }
+        Self { start, at: 0, size, file: None, place: None }
     }
 }
 
@@ -218,47 +311,31 @@ impl Body {
         Some(Cow::Owned(part))
     }
 
+    /// Says that a part of it is not what was written: the entry goes, and the run will fail.
+    pub(crate) fn is_damaged(&self) {
+        if let Some(place) = &self.place {
+            let _ = std::fs::remove_file(&place.path);
+            let _ = place.damage.0.set(place.path.clone());
+        }
+    }
+
     /// All of it.
     pub(crate) fn whole(&self) -> Option<Vec<u8>> {
         self.get(0, self.size.checked_sub(self.at)?).map(Cow::into_owned)
     }
 }
 
-/// Adds the rest of a file to a checksum, without keeping it.
-fn sum_rest(file: &mut File, sum: &mut flate2::Crc) -> Option<()> {
-    thread_local! {
-        static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 128 << 10]);
-    }
-    SCRATCH.with_borrow_mut(|scratch| {
-        loop {
-            match file.read(scratch).ok()? {
-                0 => return Some(()),
-                length => sum.update(scratch.get(..length)?),
-            }
-        }
-    })
-}
-
-fn write_whole(path: &Path, parts: &[&[u8]]) -> std::io::Result<File> {
+/// Writes an entry: the covered parts of its payload, and the rest.
+fn write_whole(path: &Path, covered: &[&[u8]], rest: &[u8]) -> std::io::Result<File> {
     let folder = path.parent().unwrap_or(Path::new("."));
+    let prefix = Prefix::of(covered, rest)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).or_else(|_| {
         std::fs::create_dir_all(folder)?;
         tempfile::NamedTempFile::new_in(folder)
     })?;
-    file.write_all(&checksum(parts).to_le_bytes())?;
-    for part in parts {
-        file.write_all(part)?;
-    }
+    file.write_all(&[&prefix, covered.concat().as_slice()].concat())?;
+    file.write_all(rest)?;
     Ok(file.persist(path)?)
-}
-
-/// CRC-32: it finds what disks and crashes do; whoever may write here needs no collision.
-fn checksum(parts: &[&[u8]]) -> u32 {
-    let mut sum = flate2::Crc::new();
-    for part in parts {
-        sum.update(part);
-    }
-    sum.sum()
 }
 
 /// The key of an address.
@@ -286,8 +363,9 @@ pub(crate) struct Freshness {
     pub(crate) max_age: u64,
     /// Whether the server lets it be kept at all.
     pub(crate) may_be_kept: bool,
-    /// Of the answer that the entry was made from: the same answer again need not be read again.
-    pub(crate) answer: [u8; 32],
+    /// Of the answer that the entry was made from, where it has no ETag, so that a server that knows no 304 is likely:
+    /// the same answer again need not be read again.
+    pub(crate) answer: Option<[u8; 32]>,
 }
 
 impl Freshness {
@@ -317,7 +395,7 @@ impl Freshness {
             fetched: now.as_millisecond(),
             max_age: max_age.saturating_sub(age),
             may_be_kept,
-            answer: fingerprint(answer),
+            answer: answer.header(header::ETAG).is_none().then(|| fingerprint(answer)),
         }
     }
 
@@ -379,13 +457,49 @@ mod tests {
     }
 
     #[test]
+    fn the_covered_beginning_of_an_entry_is_checked_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::new(&CacheMode::Folder(folder.path().to_owned())).expect("a cache");
+        let now: jiff::Timestamp = "2020-05-20T08:00:00Z".parse().expect("a time");
+        let fresh = Freshness::of(&answer("max-age=600", "0"), now);
+        for (covered, length) in [(0, 9), (9, 9), (5, START), (START + 5, 3 * START), (3 * START, 3 * START)] {
+            let key = format!("{covered:x}.{length}");
+            let body: Vec<u8> = (0..=u8::MAX).cycle().take(length).collect();
+            let check = |found: &Body| {
+                assert_eq!(found.whole().as_deref(), Some(body.as_slice()), "{key}");
+                assert_eq!(found.get(1, 4).as_deref(), body.get(1..5), "{key}");
+                assert_eq!(found.get(length - 4, 4).as_deref(), body.get(length - 4..), "{key}");
+                assert_eq!(found.get(length - 4, 5), None, "{key}");
+            };
+            check(&cache.write_dated(Bucket::Pages, &key, &fresh, body.clone(), covered));
+            let (found, again) = cache.open_dated(Bucket::Pages, &key).expect("the entry");
+            assert_eq!(found, fresh);
+            check(&again);
+            let path = cache.path(Bucket::Pages, &key).expect("a path");
+            let whole = std::fs::read(&path).expect("to read");
+            let from = whole.len() - length;
+            for at in [0, 5, 9, PREFIX, from.wrapping_add(covered).saturating_sub(1)] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= 0x10;
+                std::fs::write(&path, &bytes).expect("to write");
+                assert!(cache.open_dated(Bucket::Pages, &key).is_none(), "{key}: byte {at}");
+            }
+            std::fs::write(&path, &whole[..whole.len() - 1]).expect("to write");
+            assert!(cache.open_dated(Bucket::Pages, &key).is_none(), "{key}: cut");
+            std::fs::write(&path, [whole.as_slice(), b"x"].concat()).expect("to write");
+            assert!(cache.open_dated(Bucket::Pages, &key).is_none(), "{key}: longer");
+        }
+        assert_eq!(cache.damage().entry(), None);
+    }
+
+    #[test]
     fn damaged_entries_are_absent() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::new(&CacheMode::Folder(folder.path().to_owned())).expect("a cache");
         let key = "00ff";
         let now: jiff::Timestamp = "2020-05-20T08:00:00Z".parse().expect("a time");
         let fresh = Freshness::of(&answer("max-age=600", "0"), now);
-        cache.write_dated(Bucket::Hashes, key, &fresh, b"body".to_vec());
+        cache.write_dated(Bucket::Hashes, key, &fresh, b"body".to_vec(), 4);
         assert_eq!(cache.read_dated(Bucket::Hashes, key), Some((fresh.clone(), b"body".to_vec())));
         let path = cache.path(Bucket::Hashes, key).expect("a path");
         let whole = std::fs::read(&path).expect("to read");
@@ -397,7 +511,7 @@ mod tests {
             std::fs::write(&path, &whole[..at]).expect("to write");
             assert_eq!(cache.read_dated(Bucket::Hashes, key), None, "cut at {at}");
         }
-        cache.write_dated(Bucket::Hashes, key, &fresh, b"body".to_vec());
+        cache.write_dated(Bucket::Hashes, key, &fresh, b"body".to_vec(), 4);
         assert_eq!(cache.read_dated(Bucket::Hashes, key), Some((fresh, b"body".to_vec())));
         assert_eq!(cache.read(Bucket::Pages, key), None);
     }

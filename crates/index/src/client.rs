@@ -230,6 +230,16 @@ impl Client {
         self.engine.notes().statuses.clone()
     }
 
+    /// What of the cache was found damaged after it was used, if anything was: whatever followed from what this client
+    /// said is void then.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`].
+    pub fn sound(&self) -> Result<(), Error> {
+        let damaged = self.engine.cache.damage().entry();
+        damaged.map_or(Ok(()), |entry| Err(Error::Damaged(entry.display().to_string())))
+    }
+
     async fn later<T: Clone + Send + 'static>(&self, slot: Option<Slot<T>>) -> Result<T, Arc<Error>> {
         match slot {
             Some(slot) => slot.await,
@@ -241,10 +251,12 @@ impl Client {
         let (Some(runtime), Some(slot)) = (&self.runtime, slot) else {
             return Err(Arc::new(Error::Internal("the client is closed".to_owned())));
         };
-        match slot.peek() {
+        let answer = match slot.peek() {
             Some(answer) => answer.clone(),
             None => runtime.block_on(slot),
-        }
+        };
+        self.sound().map_err(Arc::new)?;
+        answer
     }
 }
 

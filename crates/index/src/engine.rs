@@ -13,7 +13,7 @@ use crate::auth::Keyring;
 use crate::cache::{Body, Bucket, Cache, Freshness, key_of};
 use crate::error::{Error, FetchError};
 use crate::http::{ACCEPT_PAGE, Answer, Http, Request};
-use crate::listing::{CompactListing, View, encode, is_sound};
+use crate::listing::{CompactListing, Encoded, View, encode, head_of};
 use crate::local::{self, Place};
 use crate::settings::{IndexSource, Settings};
 use crate::wire::{Format, Page, ProjectStatus, html};
@@ -184,7 +184,7 @@ impl Engine {
                 let (engine, root, name) = (self.clone(), root.clone(), name.clone());
                 blocking(move || {
                     let page = local::read_page(&root, &name, engine.settings.limits.page)?;
-                    let bytes = encode(page.as_ref()).unwrap_or_default();
+                    let bytes = encode(page.as_ref()).map(|encoded| encoded.bytes).unwrap_or_default();
                     let listing = CompactListing::new(&name, Body::from(bytes), engine.view())?;
                     listing.ok_or_else(|| Error::Internal(format!("page of {name}")))
                 })
@@ -220,7 +220,7 @@ impl Engine {
             return Ok(Kept::Absent);
         };
         if !self.is_usable(&freshness) {
-            return Ok(if is_sound(&body) { Kept::Stale(freshness, body) } else { Kept::Absent });
+            return Ok(if head_of(&body).is_some() { Kept::Stale(freshness, body) } else { Kept::Absent });
         }
         let listing = CompactListing::new(name, body, self.view())?;
         Ok(listing.map_or(Kept::Absent, |listing| Kept::Usable(Box::new(listing))))
@@ -245,21 +245,21 @@ impl Engine {
         kept: Option<(Freshness, Body)>,
     ) -> Result<CompactListing, Error> {
         let fresh = Freshness::of(answer, self.now());
-        let (freshness, bytes) = match (answer.status, kept) {
+        let too_large = || Error::fetch(url, FetchError::TooLarge { limit: self.settings.limits.page });
+        let (freshness, encoded) = match (answer.status, kept) {
             (304, Some((freshness, body))) => (freshness.renewed(answer, self.now()), whole(&body, url)?),
-            (404, _) => (fresh, encode(None).unwrap_or_default()),
+            (404, _) => (fresh, encode(None).ok_or_else(too_large)?),
             // Not every index knows 304.
-            (200, Some((kept, body))) if kept.answer == fresh.answer => (fresh, whole(&body, url)?),
+            (200, Some((kept, body))) if kept.answer.is_some() && kept.answer == fresh.answer => {
+                (fresh, whole(&body, url)?)
+            }
             (200, _) => {
                 let page = read_page(answer, name).map_err(|kind| Error::fetch(url, kind))?;
-                let bytes = encode(Some(&page)).ok_or_else(|| {
-                    Error::fetch(url, FetchError::TooLarge { limit: self.settings.limits.page })
-                })?;
-                (fresh, bytes)
+                (fresh, encode(Some(&page)).ok_or_else(too_large)?)
             }
             (code, _) => return Err(Error::fetch(url, FetchError::Status { code })),
         };
-        let body = self.cache.write_dated(Bucket::Pages, key, &freshness, bytes);
+        let body = self.cache.write_dated(Bucket::Pages, key, &freshness, encoded.bytes, encoded.head);
         let listing = CompactListing::new(name, body, self.view())?;
         listing.ok_or_else(|| Error::Internal(format!("page of {name}")))
     }
@@ -343,8 +343,9 @@ enum Kept {
     Stale(Freshness, Body),
 }
 
-fn whole(body: &Body, url: &Url) -> Result<Vec<u8>, Error> {
-    body.whole().ok_or_else(|| Error::Internal(format!("the cache's entry of {url} could not be read")))
+fn whole(body: &Body, url: &Url) -> Result<Encoded, Error> {
+    let encoded = head_of(body).and_then(|head| Some(Encoded { bytes: body.whole()?, head }));
+    encoded.ok_or_else(|| Error::Internal(format!("the cache's entry of {url} could not be read")))
 }
 
 fn read_page(answer: &Answer, name: &PackageName) -> Result<Page, FetchError> {

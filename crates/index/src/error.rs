@@ -45,6 +45,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// An entry of the cache that was found damaged after it was used. It is gone, so the next run does without it.
+    #[error("the cache's entry {0} was damaged, and has been removed")]
+    Damaged(String),
     /// A defect of ours.
     #[error("internal error in the index client: {0}")]
     Internal(String),

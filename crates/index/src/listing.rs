@@ -1,7 +1,7 @@
 //! A page in compact form: what the cache keeps, and what a [`Listing`] reads lazily.
 //!
-//! The head has the versions, ascending, and where each one's files stand in the rest. A version's files
-//! are decoded when they are asked for, which for most versions is never.
+//! The head has the versions, ascending, and where each one's files stand in the rest, with a checksum. A version's
+//! files are decoded when they are asked for, which for most versions is never.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ use reana_model::{DistFile, DistName, Listing, PackageName, Sha256, Version, Yan
 use rkyv::util::AlignedVec;
 use rkyv::{Archive, Deserialize, Serialize, rancor};
 
-use crate::cache::Body;
+use crate::cache::{Body, part_sum};
 use crate::error::Error;
 use crate::wire::{Page, ProjectStatus};
 
@@ -20,6 +20,8 @@ struct Head {
     known: bool,
     skipped: u32,
     status: Option<(String, String)>,
+    /// What the addresses of all files begin with.
+    base: String,
     releases: Vec<Release>,
 }
 
@@ -28,6 +30,7 @@ struct Release {
     version: String,
     start: u32,
     length: u32,
+    sum: u32,
     /// The first upload, in microseconds since 1970.
     earliest: Option<i64>,
     /// A file that has no upload time.
@@ -37,7 +40,9 @@ struct Release {
 #[derive(Debug, Archive, Serialize, Deserialize)]
 struct File {
     name: String,
-    url: String,
+    /// The address, without the page's base, and without the file's name where it ends in that.
+    place: String,
+    is_named: bool,
     sha256: Option<[u8; 32]>,
     size: Option<u64>,
     requires_python: Option<String>,
@@ -53,10 +58,17 @@ enum Announced {
     Hashed([u8; 32]),
 }
 
+/// A page's compact form, and how much of it is its head.
+pub(crate) struct Encoded {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) head: usize,
+}
+
 /// A page's compact form; none where it is too large for it.
-pub(crate) fn encode(page: Option<&Page>) -> Option<Vec<u8>> {
+pub(crate) fn encode(page: Option<&Page>) -> Option<Encoded> {
     let empty = Page::default();
     let files = &page.unwrap_or(&empty).files;
+    let base = common_base(files);
     let mut releases: BTreeMap<&Version, Vec<&DistFile>> = BTreeMap::new();
     for file in files {
         releases.entry(file.name.version()).or_default().push(file);
@@ -66,15 +78,17 @@ pub(crate) fn encode(page: Option<&Page>) -> Option<Vec<u8>> {
         known: page.is_some(),
         skipped: u32::try_from(page.map_or(0, |page| page.skipped)).unwrap_or(u32::MAX),
         status: page.and_then(|it| it.status.as_ref()).map(|it| (it.status.clone(), it.reason.clone())),
+        base: base.to_owned(),
         releases: Vec::with_capacity(releases.len()),
     };
     for (version, files) in releases {
-        let compact: Vec<File> = files.iter().map(|file| File::of(file)).collect();
+        let compact: Vec<File> = files.iter().map(|file| File::of(file, base)).collect();
         let blob = rkyv::to_bytes::<rancor::Error>(&compact).ok()?;
         head.releases.push(Release {
             version: version.to_string(),
             start: u32::try_from(rest.len()).ok()?,
             length: u32::try_from(blob.len()).ok()?,
+            sum: part_sum(&blob),
             earliest: files.iter().filter_map(|file| Some(file.uploaded?.as_microsecond())).min(),
             undated: files
                 .iter()
@@ -88,14 +102,27 @@ pub(crate) fn encode(page: Option<&Page>) -> Option<Vec<u8>> {
     bytes.reserve_exact(head.len() + rest.len());
     bytes.extend_from_slice(&head);
     bytes.extend_from_slice(&rest);
-    Some(bytes)
+    Some(Encoded { head: bytes.len() - rest.len(), bytes })
+}
+
+/// What the addresses of all files begin with: thousands of them repeat it.
+fn common_base(files: &[DistFile]) -> &str {
+    let Some((first, rest)) = files.split_first() else { return "" };
+    let shared = |base: usize, file: &DistFile| {
+        first.url.bytes().zip(file.url.bytes()).take(base).take_while(|(a, b)| a == b).count()
+    };
+    let length = rest.iter().fold(first.url.len(), shared);
+    first.url.get(..length).unwrap_or_default()
 }
 
 impl File {
-    fn of(file: &DistFile) -> Self {
+    fn of(file: &DistFile, base: &str) -> Self {
+        let (name, place) = (file.name.file(), file.url.strip_prefix(base).unwrap_or_default());
+        let folder = place.strip_suffix(name);
         Self {
-            name: file.name.file().to_owned(),
-            url: file.url.clone(),
+            name: name.to_owned(),
+            place: folder.unwrap_or(place).to_owned(),
+            is_named: folder.is_some(),
             sha256: file.sha256.map(|hash| hash.0),
             size: file.size,
             requires_python: file.requires_python.as_ref().map(ToString::to_string),
@@ -112,10 +139,11 @@ impl File {
         }
     }
 
-    fn into_file(self, package: &PackageName) -> Option<DistFile> {
+    fn into_file(self, package: &PackageName, base: &str) -> Option<DistFile> {
+        let name = if self.is_named { self.name.as_str() } else { "" };
         Some(DistFile {
+            url: [base, &self.place, name].concat(),
             name: DistName::parse(&self.name, package).ok()?,
-            url: self.url,
             sha256: self.sha256.map(Sha256),
             size: self.size,
             requires_python: self.requires_python.and_then(|text| text.parse().ok()),
@@ -162,10 +190,17 @@ pub(crate) struct CompactListing {
     view: View,
     pub(crate) skipped: u32,
     pub(crate) status: Option<ProjectStatus>,
+    base: String,
     versions: Vec<Version>,
-    /// Where each version's files stand in `body`.
-    places: Vec<(usize, usize)>,
+    places: Vec<Place>,
     files: Vec<OnceLock<Vec<DistFile>>>,
+}
+
+/// Where a version's files stand in the body.
+struct Place {
+    start: usize,
+    length: usize,
+    sum: u32,
 }
 
 impl CompactListing {
@@ -199,7 +234,8 @@ impl CompactListing {
                 return Ok(None);
             };
             versions.push(version);
-            places.push((rest_at.saturating_add(start), length));
+            let (start, sum) = (rest_at.saturating_add(start), release.sum.to_native());
+            places.push(Place { start, length, sum });
         }
         let files = versions.iter().map(|_| OnceLock::new()).collect();
         let status = head
@@ -207,21 +243,33 @@ impl CompactListing {
             .as_ref()
             .map(|said| ProjectStatus { status: said.0.to_string(), reason: said.1.to_string() });
         let (package, known, skipped) = (package.clone(), head.known, head.skipped.to_native());
-        Ok(Some(Self { package, body, known, view, skipped, status, versions, places, files }))
+        let base = head.base.to_string();
+        Ok(Some(Self { package, body, known, view, skipped, status, base, versions, places, files }))
     }
 
     fn decode(&self, index: usize) -> Option<Vec<DistFile>> {
-        let (start, length) = *self.places.get(index)?;
-        let blob = self.body.get(start, length)?;
+        let place = self.places.get(index)?;
+        let blob = self.body.get(place.start, place.length)?;
+        if part_sum(&blob) != place.sum {
+            return None;
+        }
         let files = rkyv::from_bytes::<Vec<File>, rancor::Error>(&aligned(&blob)).ok()?;
-        let files = files.into_iter().filter_map(|file| file.into_file(&self.package));
+        let files = files.into_iter().filter_map(|file| file.into_file(&self.package, &self.base));
         Some(files.filter(|file| self.view.shows(file)).collect())
+    }
+
+    fn decode_or_mark(&self, index: usize) -> Vec<DistFile> {
+        self.decode(index).unwrap_or_else(|| {
+            self.body.is_damaged();
+            Vec::new()
+        })
     }
 }
 
-/// Whether these bytes can be read as a page.
-pub(crate) fn is_sound(body: &Body) -> bool {
-    head_bytes(body).is_some_and(|(head, _)| rkyv::access::<ArchivedHead, rancor::Error>(&head).is_ok())
+/// How much of these bytes is a page's head; `None` where they are no page.
+pub(crate) fn head_of(body: &Body) -> Option<usize> {
+    let (head, length) = head_bytes(body)?;
+    rkyv::access::<ArchivedHead, rancor::Error>(&head).is_ok().then_some(length)
 }
 
 /// The head, where it can be accessed, and where the rest begins.
@@ -239,7 +287,7 @@ impl Listing for CompactListing {
     fn files(&self, index: usize) -> &[DistFile] {
         self.files
             .get(index)
-            .map_or(&[], |files| files.get_or_init(|| self.decode(index).unwrap_or_default()).as_slice())
+            .map_or(&[], |files| files.get_or_init(|| self.decode_or_mark(index)).as_slice())
     }
 
     fn known(&self) -> bool {
@@ -277,7 +325,11 @@ mod tests {
             let file = format!("foo-{}.{}{ending}", version / 10, version % 10);
             let time = |time| jiff::Timestamp::from_microsecond(time).expect("a time");
             DistFile {
-                url: format!("https://a.example/{file}"),
+                url: match size {
+                    Some(size) if size % 3 == 0 => format!("https://a.example/{size}/{file}"),
+                    Some(size) if size % 3 == 1 => format!("https://ä.example/{size}/{file}?x"),
+                    _ => format!("https://a.example/{file}"),
+                },
                 name: DistName::parse(&file, &package()).expect("a file name"),
                 sha256: sha256.map(Sha256),
                 size,
@@ -305,7 +357,7 @@ mod tests {
             limit in proptest::option::of(0..100_i64),
         ) {
             let page = Page { files: files.clone(), ..Page::default() };
-            let bytes = encode(Some(&page)).expect("a compact page");
+            let bytes = encode(Some(&page)).expect("a compact page").bytes;
             let shown = files.into_iter().filter(|file| match (limit, file.uploaded) {
                 (Some(limit), Some(time)) => time.as_microsecond() <= limit,
                 _ => true,
@@ -322,7 +374,7 @@ mod tests {
             at in any::<proptest::sample::Index>(),
             byte in any::<u8>(),
         ) {
-            let mut bytes = encode(Some(&Page { files, ..Page::default() })).expect("a compact page");
+            let mut bytes = encode(Some(&Page { files, ..Page::default() })).expect("a compact page").bytes;
             let at = at.index(bytes.len());
             bytes[at] = byte;
             if let Ok(Some(listing)) = CompactListing::new(&package(), Body::from(bytes.clone()), view(None, true)) {
@@ -337,7 +389,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name() {
-        let bytes = encode(None).expect("a compact page");
+        let bytes = encode(None).expect("a compact page").bytes;
         let found = CompactListing::new(&package(), Body::from(bytes), view(None, false))
             .expect("dated")
             .expect("sound");

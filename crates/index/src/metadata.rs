@@ -321,7 +321,7 @@ impl Engine {
 
     fn keep_hash(&self, text: &str, url: &Url, found: Sha256, freshness: &Freshness) {
         self.notes().hashes.insert(text.to_owned(), found);
-        self.cache.write_dated(Bucket::Hashes, &key_of(url), freshness, found.0.to_vec());
+        self.cache.write_dated(Bucket::Hashes, &key_of(url), freshness, found.0.to_vec(), found.0.len());
     }
 
     /// An sdist.

@@ -38,6 +38,14 @@ pub(crate) struct Search<'s> {
 impl Search<'_> {
     /// Decides all packages, one after the other: what is decided holds for those that come later.
     pub(crate) fn all(&self, wanted: &[Wanted]) -> Result<Vec<Found>, Failure> {
+        let found = self.each(wanted);
+        for job in self.jobs {
+            job.catalog.client().sound().map_err(|error| Failure::from_index(&error))?;
+        }
+        found
+    }
+
+    fn each(&self, wanted: &[Wanted]) -> Result<Vec<Found>, Failure> {
         let mut decided: Vec<Raise> = Vec::new();
         let mut found = Vec::new();
         for wanted in wanted {

@@ -234,6 +234,7 @@ fn offered_of(job: &Job, pin: &LockedPin, version: &Version, made: Option<&Locke
     let client = job.catalog.client();
     let listing = client.listing(&pin.name).ok()?;
     let listed = listing.files_of(version);
+    client.sound().ok()?;
     let mut offered = Offered::default();
     let are_all_yanked = !listed.is_empty() && listed.iter().all(|file| file.yanked.is_yanked());
     if are_all_yanked {

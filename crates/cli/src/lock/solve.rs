@@ -49,6 +49,7 @@ pub(crate) fn lock(
     let mut decisions = Vec::new();
     let solved = reana_resolver::solve_traced(catalog, &prepared.request, &mut decisions);
     *trace = trace::text(prepared, &decisions);
+    catalog.client().sound().map_err(|error| Failure::from_index(&error))?;
     let resolution = solved.map_err(|error| failure(prepared, &error))?;
     let mut merged = resolution.merged();
     if prepared.hashes != Hashes::None && prepared.output_format == OutputFormat::Requirements {

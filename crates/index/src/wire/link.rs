@@ -100,6 +100,9 @@ fn absolute(address: &str, base: &Url) -> Option<String> {
     if plain && (address.starts_with("https://") || address.starts_with("http://")) {
         return Some(address.to_owned());
     }
+    if let Some(joined) = joined(address, base) {
+        return Some(joined);
+    }
     let mut url = base.join(address).ok()?;
     if !matches!(url.scheme(), "http" | "https" | "file") {
         return None;
@@ -110,11 +113,70 @@ fn absolute(address: &str, base: &Url) -> Option<String> {
     Some(url.to_string())
 }
 
+/// What joining gives for a relative address of plain characters, which is the other usual case: `../../files/x.whl`
+/// or `/files/x.whl`. `None` where the URL standard has more to say.
+fn joined(address: &str, base: &Url) -> Option<String> {
+    if !matches!(base.scheme(), "http" | "https") || !base.username().is_empty() || base.password().is_some() {
+        return None;
+    }
+    let (mut folder, mut rest) = (base.path().rsplit_once('/')?.0, address);
+    if let Some(absolute) = rest.strip_prefix('/') {
+        (folder, rest) = ("", absolute);
+    }
+    while let Some(higher) = rest.strip_prefix("../") {
+        folder = folder.rsplit_once('/')?.0;
+        rest = higher;
+    }
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b'+');
+    let is_plain = |segment: &str| {
+        let mut bytes = segment.bytes();
+        bytes.next().is_some_and(plain) && bytes.all(|byte| plain(byte) || byte == b'.')
+    };
+    let origin = base.as_str().strip_suffix(base.path())?;
+    rest.split('/').all(is_plain).then(|| format!("{origin}{folder}/{rest}"))
+}
+
 /// `true`, `sha256=...` or nothing, as `data-core-metadata` has it (PEP 658, 714).
 pub(super) fn announced(value: &str) -> CoreMetadata {
     match fragment_value(value, "sha256").map(str::parse) {
         Some(Ok(hash)) => CoreMetadata::Hashed(hash),
         _ if value.is_empty() || value == "false" => CoreMetadata::Absent,
         _ => CoreMetadata::Present,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn plain_addresses_are_joined_as_the_standard_has_it(
+            base in "(https?://(u:p@)?[a-z]{1,4}\\.example(:8443)?(/[a-z.%]{0,3}){0,4}/?|file:///[a-z]{1,2}/)([?#]x)?",
+            address in "/{0,2}(\\.{1,2}/){0,6}([a-zA-Z0-9._~+%:?-]{0,4}/){0,3}[a-zA-Z0-9._~+%:?-]{0,6}",
+        ) {
+            let base: Url = base.parse().expect("an address");
+            if let Some(found) = joined(&address, &base) {
+                prop_assert_eq!(found, base.join(&address).expect("an address").to_string());
+            }
+        }
+    }
+
+    #[test]
+    fn joins_the_usual_addresses() {
+        let check = |base: &str, address: &str, expected: Option<&str>| {
+            let base: Url = base.parse().expect("an address");
+            assert_eq!(joined(address, &base).as_deref(), expected, "{address}");
+        };
+        let base = "https://a.example/simple/foo/";
+        check(base, "../../files/foo-1.0.tar.gz", Some("https://a.example/files/foo-1.0.tar.gz"));
+        check(base, "foo-1.0.tar.gz", Some("https://a.example/simple/foo/foo-1.0.tar.gz"));
+        check(base, "/f/foo-1.0.tar.gz", Some("https://a.example/f/foo-1.0.tar.gz"));
+        check(base, "//b.example/foo-1.0.tar.gz", None);
+        check(base, "../../../../foo-1.0.tar.gz", None);
+        check(base, "data:x", None);
+        check("file:///simple/foo/", "foo-1.0.tar.gz", None);
     }
 }
