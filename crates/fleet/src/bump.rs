@@ -2,7 +2,7 @@
 
 use reana_manifest::Files;
 use reana_manifest::edit::{FileChange, Raise, Refusal, raise_project};
-use reana_model::{DistFile, Listing, Origin, PackageName, Target, Version};
+use reana_model::{Listing, Origin, PackageName, Target, Version};
 
 use crate::Fleet;
 
@@ -75,7 +75,7 @@ pub fn names_prerelease(fleet: &Fleet, package: &PackageName) -> bool {
 pub fn candidates(listing: &dyn Listing, with_prereleases: bool) -> Vec<Version> {
     let is_offered = |index: &usize| {
         let files = listing.files(*index);
-        !files.is_empty() && !files.iter().all(|file: &DistFile| file.yanked.is_yanked())
+        !files.is_empty() && !files.iter().all(|file| file.yanked.is_yanked())
     };
     let count = listing.versions().len();
     let offered: Vec<Version> =

@@ -85,7 +85,7 @@ fn newest(listing: &dyn Listing, target: &Target) -> Option<DistFile> {
                 .min_by_key(|file| file.name.wheel().and_then(|it| tags.rank(it)))
                 .or_else(|| files.iter().find(|file| file.name.wheel().is_none()))
         })
-        .cloned()
+        .map(|file| file.as_ref().clone())
 }
 
 #[expect(clippy::print_stdout, reason = "an example shows something")]

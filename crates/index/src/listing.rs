@@ -4,7 +4,7 @@
 //! files are decoded when they are asked for, which for most versions is never.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use reana_model::file::CoreMetadata;
 use reana_model::{DistFile, DistName, Listing, PackageName, Sha256, Version, Yanked};
@@ -193,7 +193,7 @@ pub(crate) struct CompactListing {
     base: String,
     versions: Vec<Version>,
     places: Vec<Place>,
-    files: Vec<OnceLock<Vec<DistFile>>>,
+    files: Vec<OnceLock<Vec<Arc<DistFile>>>>,
 }
 
 /// Where a version's files stand in the body.
@@ -247,7 +247,7 @@ impl CompactListing {
         Ok(Some(Self { package, body, known, view, skipped, status, base, versions, places, files }))
     }
 
-    fn decode(&self, index: usize) -> Option<Vec<DistFile>> {
+    fn decode(&self, index: usize) -> Option<Vec<Arc<DistFile>>> {
         let place = self.places.get(index)?;
         let blob = self.body.get(place.start, place.length)?;
         if part_sum(&blob) != place.sum {
@@ -255,10 +255,10 @@ impl CompactListing {
         }
         let files = rkyv::from_bytes::<Vec<File>, rancor::Error>(&aligned(&blob)).ok()?;
         let files = files.into_iter().filter_map(|file| file.into_file(&self.package, &self.base));
-        Some(files.filter(|file| self.view.shows(file)).collect())
+        Some(files.filter(|file| self.view.shows(file)).map(Arc::new).collect())
     }
 
-    fn decode_or_mark(&self, index: usize) -> Vec<DistFile> {
+    fn decode_or_mark(&self, index: usize) -> Vec<Arc<DistFile>> {
         self.decode(index).unwrap_or_else(|| {
             self.body.is_damaged();
             Vec::new()
@@ -284,7 +284,7 @@ impl Listing for CompactListing {
         &self.versions
     }
 
-    fn files(&self, index: usize) -> &[DistFile] {
+    fn files(&self, index: usize) -> &[Arc<DistFile>] {
         self.files
             .get(index)
             .map_or(&[], |files| files.get_or_init(|| self.decode_or_mark(index)).as_slice())
@@ -345,7 +345,7 @@ mod tests {
         })
     }
 
-    fn all(listing: &impl Listing) -> Vec<(String, Vec<DistFile>)> {
+    fn all(listing: &impl Listing) -> Vec<(String, Vec<Arc<DistFile>>)> {
         let versions = listing.versions().iter().enumerate();
         versions.map(|(index, version)| (version.to_string(), listing.files(index).to_vec())).collect()
     }

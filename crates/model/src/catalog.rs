@@ -1,6 +1,7 @@
 //! What an index knows about one package: its versions, and the files of each.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::{DistFile, Version};
 
@@ -13,13 +14,13 @@ pub trait Listing: Send + Sync {
     fn versions(&self) -> &[Version];
 
     /// The files of `versions()[index]`, in the index's order. Panics never: an `index` out of range gives none.
-    fn files(&self, index: usize) -> &[DistFile];
+    fn files(&self, index: usize) -> &[Arc<DistFile>];
 
     /// Whether the index knows the package's name at all (it may know it and have no usable file).
     fn known(&self) -> bool;
 
     /// The files of a version, if it is listed.
-    fn files_of(&self, version: &Version) -> &[DistFile] {
+    fn files_of(&self, version: &Version) -> &[Arc<DistFile>] {
         self.versions().binary_search(version).map_or(&[], |index| self.files(index))
     }
 }
@@ -28,7 +29,7 @@ pub trait Listing: Send + Sync {
 #[derive(Clone, Debug, Default)]
 pub struct MemoryListing {
     versions: Vec<Version>,
-    files: Vec<Vec<DistFile>>,
+    files: Vec<Vec<Arc<DistFile>>>,
     known: bool,
 }
 
@@ -40,9 +41,9 @@ impl MemoryListing {
 
     /// A known name with these files, in their given order within a version.
     pub fn new(files: impl IntoIterator<Item = DistFile>) -> Self {
-        let mut releases: BTreeMap<Version, Vec<DistFile>> = BTreeMap::new();
+        let mut releases: BTreeMap<Version, Vec<Arc<DistFile>>> = BTreeMap::new();
         for file in files {
-            releases.entry(file.name.version().clone()).or_default().push(file);
+            releases.entry(file.name.version().clone()).or_default().push(Arc::new(file));
         }
         let (versions, files) = releases.into_iter().unzip();
         Self { versions, files, known: true }
@@ -54,7 +55,7 @@ impl Listing for MemoryListing {
         &self.versions
     }
 
-    fn files(&self, index: usize) -> &[DistFile] {
+    fn files(&self, index: usize) -> &[Arc<DistFile>] {
         self.files.get(index).map_or(&[], Vec::as_slice)
     }
 

@@ -1,6 +1,7 @@
 //! Pins that are years behind: what nobody means to have and nobody sees.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use reana_model::{DistFile, PackageName, Version};
 
@@ -55,6 +56,6 @@ fn newest(candidates: &Candidates) -> Option<usize> {
 }
 
 /// When the first file of a version was uploaded, in seconds since 1970.
-fn uploaded(files: &[DistFile]) -> Option<i64> {
+fn uploaded(files: &[Arc<DistFile>]) -> Option<i64> {
     files.iter().filter_map(|file| Some(file.uploaded?.as_second())).min()
 }

@@ -63,7 +63,7 @@ impl Candidates {
     }
 
     /// The files of the version at a position.
-    pub(crate) fn files(&self, index: usize) -> &[DistFile] {
+    pub(crate) fn files(&self, index: usize) -> &[Arc<DistFile>] {
         self.listing.files(index)
     }
 
@@ -79,7 +79,7 @@ impl Candidates {
 type Order = (u32, Reverse<Option<(u64, String)>>, Reverse<usize>);
 
 impl Rules<'_> {
-    fn judge(&self, files: &[DistFile], name: &PackageName) -> Usable {
+    fn judge(&self, files: &[Arc<DistFile>], name: &PackageName) -> Usable {
         let mut lacks = Lacks::default();
         let mut fitting: Vec<(Order, usize)> = Vec::new();
         for (index, file) in files.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! From the versions decided to what a lock needs to know of each, and what the user should be told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use pubgrub::Ranges;
 use reana_model::{DistFile, ExtraName, Grade, MarkerTree, PackageName, Source, Version};
@@ -106,7 +107,7 @@ fn choose_files(provider: &Provider<'_, '_>, name: &PackageName, chosen: &mut Ch
     let usable_files = usable.map_or(&[][..], |usable| &usable.files);
     chosen.usable = usable_files.iter().filter_map(|&index| files.get(index).cloned()).collect();
     let all_yanked = files.iter().all(|file| file.yanked.is_yanked());
-    let offered = |file: &&DistFile| all_yanked || !file.yanked.is_yanked();
+    let offered = |file: &&Arc<DistFile>| all_yanked || !file.yanked.is_yanked();
     chosen.files = files.iter().filter(offered).cloned().collect();
     if usable.is_some_and(|usable| usable.yanked) {
         // The files that are used are withdrawn, though others of the version are not.

@@ -2,6 +2,7 @@
 //! their targets apart.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use reana_model::{DistFile, ExtraName, Grade, MarkerTree, PackageName, Target, Version};
 
@@ -23,9 +24,9 @@ pub struct MergedPin {
     /// When it is to be installed; true where always.
     pub marker: MarkerTree,
     /// All files of the version, for any target; yanked ones left out where others are not.
-    pub files: Vec<DistFile>,
+    pub files: Vec<Arc<DistFile>>,
     /// The files that the targets of this pin could install, best first for the first of them.
-    pub target_files: Vec<DistFile>,
+    pub target_files: Vec<Arc<DistFile>>,
     /// Who wants it, sorted, each once.
     pub wanted_by: Vec<Reason>,
     /// The worst grade of any target.
@@ -89,7 +90,7 @@ impl Group {
         pin.extras.extend(chosen.extras.iter().cloned());
         pin.marker.or(chosen.marker.clone());
         for (mine, other) in [(&mut pin.files, &chosen.files), (&mut pin.target_files, &chosen.usable)] {
-            let new: Vec<DistFile> = other.iter().filter(|file| !mine.contains(file)).cloned().collect();
+            let new: Vec<Arc<DistFile>> = other.iter().filter(|file| !mine.contains(file)).cloned().collect();
             mine.extend(new);
         }
         pin.wanted_by.extend(chosen.wanted_by.iter().cloned());

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::Arc;
 
 use reana_model::requirement::Direct;
 use reana_model::{DistFile, ExtraName, Grade, MarkerTree, Origin, PackageName, Sha256, Target, Version};
@@ -38,12 +39,12 @@ pub struct Chosen {
     /// The version as a direct requirement asked for it with `===`.
     pub arbitrary: Option<String>,
     /// The file that an installer would take on this target; `None` for a direct requirement.
-    pub file: Option<DistFile>,
+    pub file: Option<Arc<DistFile>>,
     /// All files of the version that may be installed on this target, best first; yanked ones left out
     /// where others are not.
-    pub usable: Vec<DistFile>,
+    pub usable: Vec<Arc<DistFile>>,
     /// All files of the version on any target; yanked ones left out where others are not.
-    pub files: Vec<DistFile>,
+    pub files: Vec<Arc<DistFile>>,
     /// How well its requirements are known.
     pub grade: Grade,
     /// Who wants it, sorted.

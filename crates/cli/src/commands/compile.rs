@@ -57,7 +57,11 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
         let names = locked.iter().flat_map(|(_, made)| made.pins.iter().map(|pin| &pin.name));
         job.catalog.locals.check_used(names).map_err(|error| Failure::from_local(&error))?;
     }
-    finish(args, &plan, &locked, ui)
+    let done = finish(args, &plan, &locked, ui);
+    // The process ends here: giving back what it holds, piece by piece, would only take time.
+    std::mem::forget(locked);
+    std::mem::forget(jobs);
+    done
 }
 
 /// What clap can't know: options that make no sense for several locks, or together.

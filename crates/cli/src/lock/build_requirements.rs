@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use reana_index::BuildAnswer;
 use reana_lockfile::{Change, Command, EmittedOptions, HeaderOut, Lock, LockContent};
@@ -54,7 +55,7 @@ pub(crate) struct Sdist {
 #[derive(Clone, Debug, PartialEq)]
 enum Source {
     /// An archive.
-    Archive(Box<DistFile>),
+    Archive(Arc<DistFile>),
     /// A folder of this machine.
     Folder(PathBuf),
     /// Something that is not looked into.
@@ -111,7 +112,7 @@ pub(crate) fn sdists(resolution: &Resolution) -> Vec<Sdist> {
 fn source_of(chosen: &Chosen) -> Option<Source> {
     let Some(choice) = &chosen.direct else {
         let file = chosen.file.as_ref()?;
-        return file.name.wheel().is_none().then(|| Source::Archive(Box::new(file.clone())));
+        return file.name.wheel().is_none().then(|| Source::Archive(Arc::clone(file)));
     };
     let url = choice.direct.url.as_str();
     if let Some(folder) = catalog::folder_of(url) {
@@ -125,7 +126,7 @@ fn source_of(chosen: &Chosen) -> Option<Source> {
     if catalog::is_repository(url) {
         return Some(Source::Other(url.to_owned()));
     }
-    Some(Source::Archive(Box::new(DistFile {
+    Some(Source::Archive(Arc::new(DistFile {
         name: DistName::Sdist { file: file.to_owned(), version: chosen.version.clone() },
         url: address.to_owned(),
         sha256: choice.sha256,

@@ -150,7 +150,7 @@ fn hashes_of(merged: &MergedPin, hashes: Hashes, client: &Client) -> Result<BTre
             choice.sha256.into_iter().collect()
         });
     }
-    let hash = |file: &DistFile| match file.sha256 {
+    let hash = |file: &Arc<DistFile>| match file.sha256 {
         Some(hash) => Ok(hash),
         None => client.sha256(&merged.name, file).map_err(|error| Failure::from_index(&error)),
     };
@@ -158,7 +158,7 @@ fn hashes_of(merged: &MergedPin, hashes: Hashes, client: &Client) -> Result<BTre
 }
 
 /// The files whose hashes are written.
-fn files_of(merged: &MergedPin, hashes: Hashes) -> &[DistFile] {
+fn files_of(merged: &MergedPin, hashes: Hashes) -> &[Arc<DistFile>] {
     match hashes {
         Hashes::All => &merged.files,
         Hashes::Target => &merged.target_files,

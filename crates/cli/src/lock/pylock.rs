@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reana_lockfile::UnsafePackages;
 use reana_lockfile::pylock::{File, Package, Place, Pylock, Source, render};
 use reana_model::requirements_file::fragment_value;
-use reana_model::{DistFile, MarkerTree, PackageName, Pin, Target, Version};
+use reana_model::{MarkerTree, PackageName, Pin, Target, Version};
 use reana_resolver::{MergedPin, RequiredBy};
 use url::Url;
 
@@ -151,7 +151,7 @@ fn files(
     sdists.sort_by_key(|sdist| rank(&sdist.name));
     let sdist = sdists.into_iter().next();
     if wheels.is_empty() && sdist.is_none() {
-        let names: Vec<&str> = all.iter().map(|file: &DistFile| file.name.file()).collect();
+        let names: Vec<&str> = all.iter().map(|file| file.name.file()).collect();
         return Err(Failure::input(format!(
             "{} {}: a pylock can't name what it has: {}",
             merged.name,

@@ -126,7 +126,7 @@ fn likely<'l>(
     find(&|version| !version.any_prerelease()).or_else(|| find(&Version::any_prerelease))
 }
 
-fn best<'f>(files: &'f [DistFile], tags: &Tags, python: &Version) -> Option<&'f DistFile> {
+fn best<'f>(files: &'f [Arc<DistFile>], tags: &Tags, python: &Version) -> Option<&'f DistFile> {
     let usable = files.iter().filter(|file| {
         !file.yanked.is_yanked()
             && file.requires_python.as_ref().is_none_or(|requires| requires.contains(python))
@@ -135,5 +135,5 @@ fn best<'f>(files: &'f [DistFile], tags: &Tags, python: &Version) -> Option<&'f 
         Some(wheel) => tags.rank(wheel).map(|rank| (rank, file)),
         None => Some((u32::MAX, file)),
     });
-    ranked.min_by_key(|(rank, _)| *rank).map(|(_, file)| file)
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, file)| file.as_ref())
 }

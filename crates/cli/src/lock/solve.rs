@@ -71,9 +71,7 @@ pub(crate) fn lock(
             reana_lockfile::warnings(&content, &prepared.style).iter().map(ToString::to_string).collect(),
         ),
     };
-    let new = prepare::parse(prepared.output_format, &text, &prepared.lock_shown);
-    let nothing = reana_lockfile::parse("", prepared.lock_shown.as_str());
-    let changes = reana_lockfile::diff(prepared.old.as_ref().unwrap_or(&nothing), &new);
+    let changes = changes(prepared, &text);
     let (mut notes, details) = told(&resolution.notes);
     notes.extend(absent(prepared, &pins));
     notes.extend(status::notes(&pins, &catalog.client().project_statuses()));
@@ -94,6 +92,16 @@ pub(crate) fn lock(
         why.extend(found.map_err(|error| failure(prepared, &error))?);
     }
     Ok(Locked { text, pins, changes, dropped, merged, why, notes, details, warnings, sdists, build })
+}
+
+/// How a lock's text differs from the old one, as far as both are understood.
+fn changes(prepared: &Prepared, text: &str) -> Vec<Change> {
+    if prepared.old_text.as_deref() == Some(text) {
+        return Vec::new();
+    }
+    let new = prepare::parse(prepared.output_format, text, &prepared.lock_shown);
+    let nothing = reana_lockfile::parse("", prepared.lock_shown.as_str());
+    reana_lockfile::diff(prepared.old.as_ref().unwrap_or(&nothing), &new)
 }
 
 /// Repositories that packages require by themselves; what the manifests name was refused before.

@@ -301,7 +301,7 @@ fn files_on_this_machine() {
     let settings =
         Settings { find_links: vec![links.path().display().to_string()], ..Settings::new(crate::now) };
     let first = client(settings.clone());
-    let file = first.listing(&name("a")).expect("a listing").files(0)[0].clone();
+    let file = first.listing(&name("a")).expect("a listing").files(0)[0].as_ref().clone();
     assert_eq!(metadata(&first, &file), "Wheel b");
     assert_eq!(first.sha256(&name("a"), &file).expect("a hash"), Sha256::of(&wheel.bytes()));
     let url = format!("file://{}", path.display());
@@ -310,7 +310,7 @@ fn files_on_this_machine() {
     std::fs::write(links.path().join(format!("{}.metadata", wheel.file_name())), wheel.metadata())
         .expect("to write");
     let second = client(settings.clone());
-    let file = second.listing(&name("a")).expect("a listing").files(0)[0].clone();
+    let file = second.listing(&name("a")).expect("a listing").files(0)[0].as_ref().clone();
     assert_eq!(metadata(&second, &file), "WheelUnchecked b");
     let third = client(Settings { verify_metadata: true, ..settings });
     assert_eq!(metadata(&third, &file), "Wheel b");
@@ -335,7 +335,7 @@ fn an_sdist_is_read_and_remembered() {
     server.put("/simple/a/", Reply::json(listed));
     server.put(&format!("/files/{file}"), Reply::file(bytes));
     let two_targets = client(settings(&server));
-    let listed = two_targets.listing(&name("a")).expect("a page").files(0)[0].clone();
+    let listed = two_targets.listing(&name("a")).expect("a page").files(0)[0].as_ref().clone();
     let arm = reana_model::Target { platform: reana_model::Platform::LinuxArm64, ..target() };
     two_targets.expect_metadata(&name("a"), &listed, &target());
     two_targets.expect_metadata(&name("a"), &listed, &arm);
@@ -345,7 +345,7 @@ fn an_sdist_is_read_and_remembered() {
     let run = |offline| {
         let client = client(Settings { offline, ..cached(settings(&server), &cache) });
         show(&client);
-        let file = client.listing(&name("a")).expect("a page").files(0)[0].clone();
+        let file = client.listing(&name("a")).expect("a page").files(0)[0].as_ref().clone();
         metadata(&client, &file)
     };
     let first = run(false);

@@ -133,7 +133,7 @@ impl OneWheel {
 
     fn dist_file(&self, client: &Client) -> DistFile {
         let listing = client.listing(&name("a")).expect("a page");
-        let file = listing.files(0).first().expect("a file").clone();
+        let file = listing.files(0).first().expect("a file").as_ref().clone();
         let _ = self.server.take_log();
         file
     }
