@@ -1,5 +1,6 @@
 //! File names of distributions: wheels (PEP 427, 491) and sdists (PEP 625 and before).
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::{PackageName, Version};
@@ -27,12 +28,8 @@ pub struct WheelName {
     pub version: Version,
     /// The build tag: a number and what follows it. A higher one is preferred.
     pub build: Option<(u64, String)>,
-    /// Python tags: `py2.py3` is two of them.
-    pub python: Vec<String>,
-    /// ABI tags.
-    pub abi: Vec<String>,
-    /// Platform tags.
-    pub platform: Vec<String>,
+    /// The wheel tags, in lower case: `py2.py3-none-any`.
+    tags: String,
 }
 
 /// Why a file name is none that an installer could use. Such files are skipped and counted, never fatal.
@@ -127,7 +124,8 @@ impl WheelName {
             return Err(FileNameError::Foreign { file: file.to_owned(), package: package.clone() });
         }
         // Escaped by old tools: `-` and `+` in a version became `_`.
-        let version = parse_version(file, &version.replace('_', "-"))
+        let dashed = if version.contains('_') { version.replace('_', "-").into() } else { Cow::Borrowed(version) };
+        let version = parse_version(file, &dashed)
             .or_else(|error| Version::from_str(&version.replacen('_', "+", 1)).map_err(|_| error))?;
         let build = match build {
             None => None,
@@ -137,14 +135,35 @@ impl WheelName {
                 Some((number, build[end..].to_owned()))
             }
         };
-        let split = |tags: &str| tags.split('.').map(str::to_lowercase).collect();
-        let (python, abi, platform) = (split(python), split(abi), split(platform));
-        Ok(Self { file: file.to_owned(), version, build, python, abi, platform })
+        let mut tags = [python, "-", abi, "-", platform].concat();
+        if !tags.is_ascii() || tags.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            tags = tags.to_lowercase();
+        }
+        Ok(Self { file: file.to_owned(), version, build, tags })
+    }
+
+    /// Python tags: `py2.py3` is two of them.
+    pub fn python(&self) -> impl Iterator<Item = &str> + Clone {
+        self.tags_at(0)
+    }
+
+    /// ABI tags.
+    pub fn abi(&self) -> impl Iterator<Item = &str> + Clone {
+        self.tags_at(1)
+    }
+
+    /// Platform tags.
+    pub fn platform(&self) -> impl Iterator<Item = &str> + Clone {
+        self.tags_at(2)
+    }
+
+    fn tags_at(&self, index: usize) -> impl Iterator<Item = &str> + Clone {
+        self.tags.split('-').nth(index).unwrap_or_default().split('.')
     }
 }
 
 fn is_package(text: &str, package: &PackageName) -> bool {
-    PackageName::new(text.to_owned()).is_ok_and(|name| name == *package)
+    text == package.as_ref() || PackageName::new(text.to_owned()).is_ok_and(|name| name == *package)
 }
 
 fn parse_version(file: &str, text: &str) -> Result<Version, FileNameError> {

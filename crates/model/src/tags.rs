@@ -47,10 +47,10 @@ impl Tags {
     /// How well a wheel fits, lowest best; `None` where it can't be installed. Wheels of the same
     /// version are compared by rank, then by build tag (the higher one first).
     pub fn rank(&self, wheel: &WheelName) -> Option<u32> {
-        let platform = wheel.platform.iter().filter_map(|tag| self.platform_rank(tag)).min()?;
+        let platform = wheel.platform().filter_map(|tag| self.platform_rank(tag)).min()?;
         let mut best = None;
-        for python in &wheel.python {
-            for abi in &wheel.abi {
+        for python in wheel.python() {
+            for abi in wheel.abi() {
                 let rank = self.interpreter_rank(python, abi, platform);
                 best = match (best, rank) {
                     (None, rank) => rank,

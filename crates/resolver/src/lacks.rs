@@ -38,20 +38,20 @@ impl Lacks {
     fn served(&self, target: &Target) -> String {
         let own = target.platform.to_string();
         let is_here = |wheel: &&WheelName| {
-            wheel.platform.iter().map(|tag| platform(tag)).any(|it| it == own || it == ANY)
+            wheel.platform().map(platform).any(|it| it == own || it == ANY)
         };
         let here: Vec<&WheelName> = self.wheels.iter().filter(is_here).collect();
         if here.is_empty() {
             let platforms =
-                self.wheels.iter().flat_map(|wheel| wheel.platform.iter().map(|tag| platform(tag)));
+                self.wheels.iter().flat_map(|wheel| wheel.platform().map(platform));
             return listed(&platforms.collect());
         }
         let mut minors: BTreeSet<(u8, u8)> = BTreeSet::new();
         let mut words: BTreeSet<String> = BTreeSet::new();
         for wheel in here {
-            for tag in &wheel.python {
+            for tag in wheel.python() {
                 match cpython(tag) {
-                    Some(minor) if wheel.abi.iter().any(|abi| abi.ends_with('t')) => {
+                    Some(minor) if wheel.abi().any(|abi| abi.ends_with('t')) => {
                         words.insert(format!("free-threaded Python {}.{}", minor.0, minor.1));
                     }
                     Some(minor) => {
@@ -61,7 +61,7 @@ impl Lacks {
                         words.insert("PyPy".to_owned());
                     }
                     None => {
-                        words.insert(match tag.as_str() {
+                        words.insert(match tag {
                             "py2" => "Python 2".to_owned(),
                             "py3" => "Python 3".to_owned(),
                             other => format!("`{other}`"),

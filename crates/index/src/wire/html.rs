@@ -7,7 +7,7 @@ use html5gum::{Span, Tokenizer};
 use reana_model::PackageName;
 use url::Url;
 
-use super::link::{Link, announced, last_segment};
+use super::link::{Link, Pythons, announced, last_segment};
 use super::page::{Cost, MOST_FILES, Page, PageError, ProjectStatus, check_version, excess};
 
 /// The attributes that say something.
@@ -72,6 +72,7 @@ pub fn read_links(body: &[u8], address: &Url, package: &PackageName) -> Result<P
 struct Reader<'a> {
     page: Page,
     cost: Cost,
+    pythons: Pythons,
     base: Url,
     based: bool,
     package: &'a PackageName,
@@ -80,7 +81,8 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn new(address: &Url, package: &'a PackageName) -> Self {
         let (page, cost) = (Page::default(), Cost::default());
-        Self { page, cost, base: address.clone(), based: false, package }
+        let pythons = Pythons::default();
+        Self { page, cost, pythons, base: address.clone(), based: false, package }
     }
 
     /// Takes what a tag says; tells whether it is a link to something with a distribution's name.
@@ -124,7 +126,7 @@ impl<'a> Reader<'a> {
         };
         let file = last_segment(href);
         self.cost.add(&file, link.requires_python)?;
-        if let Ok(file) = link.to_file(&self.base, self.package) {
+        if let Ok(file) = link.to_file(&self.base, self.package, &mut self.pythons) {
             self.page.files.push(file);
             return Ok(true);
         }

@@ -8,7 +8,7 @@ use reana_model::file::CoreMetadata;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use url::Url;
 
-use super::link::Link;
+use super::link::{Link, Pythons};
 use super::page::{Cost, MOST_FILES, Page, PageError, ProjectStatus, check_version, excess};
 
 #[derive(serde::Deserialize)]
@@ -83,10 +83,10 @@ pub fn read(body: &[u8], address: &Url, package: &PackageName) -> Result<Page, P
     if let Some(version) = &wire.meta.version {
         check_version(version)?;
     }
-    let (mut page, mut cost) = (Page::default(), Cost::default());
+    let (mut page, mut cost, mut pythons) = (Page::default(), Cost::default(), Pythons::default());
     for file in &wire.files.0 {
         cost.add(&file.filename, file.requires_python.as_deref())?;
-        match file.to_link().to_file(address, package) {
+        match file.to_link().to_file(address, package, &mut pythons) {
             Ok(file) => page.files.push(file),
             Err(_) => page.skipped += 1,
         }

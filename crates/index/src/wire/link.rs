@@ -1,7 +1,7 @@
 //! A link on a page, made into a file.
 
 use reana_model::file::CoreMetadata;
-use reana_model::{DistFile, DistName, FileNameError, PackageName, Sha256, Yanked};
+use reana_model::{DistFile, DistName, FileNameError, PackageName, Sha256, VersionSpecifiers, Yanked};
 use url::Url;
 
 use super::metadata::read_requires_python;
@@ -26,7 +26,12 @@ pub(super) struct Link<'a> {
 
 impl Link<'_> {
     /// The file, or why an installer has no use for it.
-    pub(super) fn to_file(&self, base: &Url, package: &PackageName) -> Result<DistFile, FileNameError> {
+    pub(super) fn to_file(
+        &self,
+        base: &Url,
+        package: &PackageName,
+        pythons: &mut Pythons,
+    ) -> Result<DistFile, FileNameError> {
         let (address, fragment) = self.href.split_once('#').unwrap_or((self.href, ""));
         let from_address;
         let file = match self.file {
@@ -47,11 +52,28 @@ impl Link<'_> {
             url,
             sha256: sha256.and_then(|text| text.parse::<Sha256>().ok()),
             size: self.size,
-            requires_python: self.requires_python.and_then(read_requires_python),
+            requires_python: self.requires_python.and_then(|text| pythons.read(text)),
             yanked: self.yanked.map_or(Yanked::No, |reason| Yanked::Yes(reason.to_owned())),
             uploaded: self.uploaded.and_then(|text| text.parse().ok()),
             core_metadata: self.core_metadata,
         })
+    }
+}
+
+/// What `requires-python` said last: files of a page mostly say the same as the one before.
+#[derive(Debug, Default)]
+pub(super) struct Pythons {
+    text: String,
+    read: Option<VersionSpecifiers>,
+}
+
+impl Pythons {
+    fn read(&mut self, text: &str) -> Option<VersionSpecifiers> {
+        if self.text != text {
+            text.clone_into(&mut self.text);
+            self.read = read_requires_python(text);
+        }
+        self.read.clone()
     }
 }
 
@@ -96,11 +118,11 @@ fn hex(byte: u8) -> Option<u8> {
 fn absolute(address: &str, base: &Url) -> Option<String> {
     let address = address.trim();
     // The usual case is left as it stands: thousands of links are read for one package.
-    let plain = address.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'@'));
-    if plain && (address.starts_with("https://") || address.starts_with("http://")) {
-        return Some(address.to_owned());
-    }
-    if let Some(joined) = joined(address, base) {
+    if address.starts_with("https://") || address.starts_with("http://") {
+        if address.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'@')) {
+            return Some(address.to_owned());
+        }
+    } else if let Some(joined) = joined(address, base) {
         return Some(joined);
     }
     let mut url = base.join(address).ok()?;
@@ -127,13 +149,15 @@ fn joined(address: &str, base: &Url) -> Option<String> {
         folder = folder.rsplit_once('/')?.0;
         rest = higher;
     }
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b'+');
-    let is_plain = |segment: &str| {
-        let mut bytes = segment.bytes();
-        bytes.next().is_some_and(plain) && bytes.all(|byte| plain(byte) || byte == b'.')
-    };
+    let mut last = b'/';
+    let is_plain = rest.bytes().all(|byte| {
+        let before = std::mem::replace(&mut last, byte);
+        // No segment is empty, or begins with a dot.
+        let inner = matches!(byte, b'.' | b'/') && before != b'/';
+        inner || byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~' | b'+')
+    });
     let origin = base.as_str().strip_suffix(base.path())?;
-    rest.split('/').all(is_plain).then(|| format!("{origin}{folder}/{rest}"))
+    (is_plain && last != b'/').then(|| [origin, folder, "/", rest].concat())
 }
 
 /// `true`, `sha256=...` or nothing, as `data-core-metadata` has it (PEP 658, 714).
