@@ -176,31 +176,3 @@ fn the_example_fleet_is_locked_offline() {
     let output = sandbox.run(&["compile", "--offline", "--check", "-q", fixtures]).expect_code(0);
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", ""));
 }
-
-#[test]
-fn a_cache_entry_that_is_found_damaged_late_ends_the_run() {
-    let place = served(&small_world());
-    place.file("requirements.in", "app\n");
-    let _ = place.compile(&[]).expect_code(0);
-    let lock = place.read("requirements.txt");
-    let pages = place.sandbox.path().join("../cache/reana-lock/v2/pages");
-    let entries: Vec<_> = std::fs::read_dir(&pages)
-        .expect("the cache")
-        .flat_map(|shelf| std::fs::read_dir(shelf.expect("a shelf").path()).expect("entries"))
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    assert!(entries.len() > 1, "{entries:?}");
-    for entry in entries {
-        let mut bytes = std::fs::read(&entry).expect("an entry");
-        // the newest version's files, which are looked at, stand at the end
-        let at = bytes.len() - 9;
-        bytes[at] ^= 1;
-        std::fs::write(&entry, bytes).expect("to write");
-        let said = place.refuses(&["-U", "--offline"], 4);
-        assert!(said.contains("was damaged") && said.contains("run it again"), "{said}");
-        assert!(!entry.exists(), "{said}");
-        let _ = place.compile(&["-U"]).expect_code(0);
-        assert!(entry.exists());
-        assert_eq!(place.read("requirements.txt"), lock);
-    }
-}

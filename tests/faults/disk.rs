@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use crate::harness::{PROGRAM, Place, place, small_world};
+use crate::harness::{PROGRAM, Place, place, served, small_world};
 
 /// The components of the fleet: a name, what it requires, and its old lock.
 const COMPONENTS: [(&str, &str, Option<&str>); 3] = [
@@ -314,6 +314,34 @@ fn a_cache_that_can_not_be_written() {
     let Some(output) = in_own_mounts(&place, &script) else { return };
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(look(&fleet_folder(&place)), states().new);
+}
+
+#[test]
+fn a_cache_entry_that_is_found_damaged_late_ends_the_run() {
+    let place = served(&small_world());
+    place.file("requirements.in", "app\n");
+    let _ = place.compile(&[]).expect_code(0);
+    let lock = place.read("requirements.txt");
+    let pages = place.sandbox.path().join("../cache/reana-lock/v2/pages");
+    let entries: Vec<_> = std::fs::read_dir(&pages)
+        .expect("the cache")
+        .flat_map(|shelf| std::fs::read_dir(shelf.expect("a shelf").path()).expect("entries"))
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    assert!(entries.len() > 1, "{entries:?}");
+    for entry in entries {
+        let mut bytes = std::fs::read(&entry).expect("an entry");
+        // the newest version's files, which are looked at, stand at the end
+        let at = bytes.len() - 9;
+        bytes[at] ^= 1;
+        std::fs::write(&entry, bytes).expect("to write");
+        let said = place.refuses(&["-U", "--offline"], 4);
+        assert!(said.contains("was damaged") && said.contains("run it again"), "{said}");
+        assert!(!entry.exists(), "{said}");
+        let _ = place.compile(&["-U"]).expect_code(0);
+        assert!(entry.exists());
+        assert_eq!(place.read("requirements.txt"), lock);
+    }
 }
 
 const OLDER: &str = "base==1.0\nlib==1.0\napp==1.0\n";

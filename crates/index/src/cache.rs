@@ -462,7 +462,8 @@ mod tests {
         let cache = Cache::new(&CacheMode::Folder(folder.path().to_owned())).expect("a cache");
         let now: jiff::Timestamp = "2020-05-20T08:00:00Z".parse().expect("a time");
         let fresh = Freshness::of(&answer("max-age=600", "0"), now);
-        for (covered, length) in [(0, 9), (9, 9), (5, START), (START + 5, 3 * START), (3 * START, 3 * START)] {
+        for (covered, length) in [(0, 9), (9, 9), (5, START), (START + 5, 3 * START), (3 * START, 3 * START)]
+        {
             let key = format!("{covered:x}.{length}");
             let body: Vec<u8> = (0..=u8::MAX).cycle().take(length).collect();
             let check = |found: &Body| {

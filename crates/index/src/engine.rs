@@ -169,7 +169,8 @@ impl Engine {
             (linked, None) if linked.is_empty() => Arc::new(MemoryListing::unknown()),
             (linked, owner) => {
                 let rest = owner.iter().flat_map(|owner| {
-                    (0..owner.versions().len()).flat_map(|index| owner.files(index).iter().map(|file| DistFile::clone(file)))
+                    (0..owner.versions().len())
+                        .flat_map(|index| owner.files(index).iter().map(|file| DistFile::clone(file)))
                 });
                 Arc::new(MemoryListing::new(linked.into_iter().chain(rest)))
             }

@@ -285,9 +285,7 @@ impl Listing for CompactListing {
     }
 
     fn files(&self, index: usize) -> &[Arc<DistFile>] {
-        self.files
-            .get(index)
-            .map_or(&[], |files| files.get_or_init(|| self.decode_or_mark(index)).as_slice())
+        self.files.get(index).map_or(&[], |files| files.get_or_init(|| self.decode_or_mark(index)).as_slice())
     }
 
     fn known(&self) -> bool {

@@ -124,7 +124,8 @@ impl WheelName {
             return Err(FileNameError::Foreign { file: file.to_owned(), package: package.clone() });
         }
         // Escaped by old tools: `-` and `+` in a version became `_`.
-        let dashed = if version.contains('_') { version.replace('_', "-").into() } else { Cow::Borrowed(version) };
+        let dashed =
+            if version.contains('_') { version.replace('_', "-").into() } else { Cow::Borrowed(version) };
         let version = parse_version(file, &dashed)
             .or_else(|error| Version::from_str(&version.replacen('_', "+", 1)).map_err(|_| error))?;
         let build = match build {

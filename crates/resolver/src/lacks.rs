@@ -37,13 +37,10 @@ impl Lacks {
     /// What the wheels serve: their Pythons, where some are for the target's platform; else their platforms.
     fn served(&self, target: &Target) -> String {
         let own = target.platform.to_string();
-        let is_here = |wheel: &&WheelName| {
-            wheel.platform().map(platform).any(|it| it == own || it == ANY)
-        };
+        let is_here = |wheel: &&WheelName| wheel.platform().map(platform).any(|it| it == own || it == ANY);
         let here: Vec<&WheelName> = self.wheels.iter().filter(is_here).collect();
         if here.is_empty() {
-            let platforms =
-                self.wheels.iter().flat_map(|wheel| wheel.platform().map(platform));
+            let platforms = self.wheels.iter().flat_map(|wheel| wheel.platform().map(platform));
             return listed(&platforms.collect());
         }
         let mut minors: BTreeSet<(u8, u8)> = BTreeSet::new();

@@ -138,7 +138,8 @@ fn absolute(address: &str, base: &Url) -> Option<String> {
 /// What joining gives for a relative address of plain characters, which is the other usual case: `../../files/x.whl`
 /// or `/files/x.whl`. `None` where the URL standard has more to say.
 fn joined(address: &str, base: &Url) -> Option<String> {
-    if !matches!(base.scheme(), "http" | "https") || !base.username().is_empty() || base.password().is_some() {
+    if !matches!(base.scheme(), "http" | "https") || !base.username().is_empty() || base.password().is_some()
+    {
         return None;
     }
     let (mut folder, mut rest) = (base.path().rsplit_once('/')?.0, address);
