@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests look at files and run the command")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use expect_test::expect;
@@ -135,18 +136,48 @@ fn killed_at_any_moment() {
 
 #[test]
 fn a_folder_that_cannot_be_written() {
-    use std::os::unix::fs::PermissionsExt as _;
     let place = ready();
-    let read_only = fs::Permissions::from_mode(0o555);
-    fs::set_permissions(place.path("two"), read_only).expect("a mode");
-    let is_heeded = fs::write(place.path("two/probe"), "").is_err();
-    if is_heeded {
-        let output = place.compile(&["-U"]).expect_code(2);
-        assert!(output.stderr.contains("two"), "{}", output.stderr);
-        assert_eq!(place.read("one/requirements.txt"), "app==1.0\n");
-        assert_eq!(leftovers(&place), Vec::<String>::new());
-    } else {
-        eprintln!("SKIPPED: this user may write into folders that are read-only");
+    let Some(_mode) = Mode::set(&place, "two", 0o555) else { return };
+    let output = place.compile(&["-U"]).expect_code(2);
+    assert!(output.stderr.contains("two"), "{}", output.stderr);
+    assert_eq!(place.read("one/requirements.txt"), "app==1.0\n");
+    assert_eq!(leftovers(&place), Vec::<String>::new());
+}
+
+#[test]
+fn a_folder_in_which_nothing_changes_need_not_be_writable() {
+    for mode in [0o555, 0o311] {
+        let place = ready();
+        let _ = place.compile(&["-U"]).expect_code(0);
+        let new = place.read("one/requirements.txt");
+        place.file("one/requirements.txt", "app==1.0\n");
+        let Some(_mode) = Mode::set(&place, "two", mode) else { return };
+        let _ = place.compile(&["-U", "two", "one"]).expect_code(0);
+        assert_eq!(place.read("one/requirements.txt"), new, "{mode:o}");
     }
-    fs::set_permissions(place.path("two"), fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+/// A folder's mode, until dropped.
+struct Mode(std::path::PathBuf);
+
+impl Mode {
+    /// None where this user may do everything, whatever the mode.
+    fn set(place: &Place, folder: &str, mode: u32) -> Option<Self> {
+        let path = place.path(folder);
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("a mode");
+        let mode = Self(path);
+        if fs::write(mode.0.join("probe"), "").is_ok() && fs::read_dir(&mode.0).is_ok() {
+            let _ = fs::remove_file(mode.0.join("probe"));
+            eprintln!("SKIPPED: this user may do everything in folders, whatever their mode");
+            return None;
+        }
+        let _ = fs::remove_file(mode.0.join("probe"));
+        Some(mode)
+    }
+}
+
+impl Drop for Mode {
+    fn drop(&mut self) {
+        let _ = fs::set_permissions(&self.0, fs::Permissions::from_mode(0o755));
+    }
 }

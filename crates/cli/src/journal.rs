@@ -109,7 +109,8 @@ struct Change<'a> {
     content: &'a [u8],
 }
 
-/// Writes all these files, or none of them. Files that have their content already are not touched.
+/// Writes all these files, or none of them. Files that have their content already are not touched, nor are their
+/// folders.
 /// The journal goes into `folder` if all files are in it or below, else into the folder that holds them all.
 pub(crate) fn commit(changes: &[(PathBuf, Vec<u8>)], folder: &Path) -> Result<(), JournalError> {
     if changes.is_empty() {
@@ -120,9 +121,12 @@ pub(crate) fn commit(changes: &[(PathBuf, Vec<u8>)], folder: &Path) -> Result<()
     if recovery::is_needed(&root) {
         recovery::recover_locked(&root)?;
     }
-    let folders = folders_of(changes, &root)?;
+    // A folder in which nothing changes is not locked: it may be one that can't be. Whoever writes there meanwhile
+    // writes after this run.
+    let folders = Commit::prepare(changes, &root)?.folders();
     let _folders = lock_all(folders.iter().filter(|folder| **folder != root))?;
-    let commit = Commit::prepare(changes, &root)?;
+    let mut commit = Commit::prepare(changes, &root)?;
+    commit.files.retain(|file| file.written.target.parent().is_some_and(|folder| folders.contains(folder)));
     commit.execute(|step| commit.run(step))
 }
 
@@ -198,14 +202,6 @@ fn lock_all<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<Folder
     Ok(locks)
 }
 
-fn folders_of(changes: &[(PathBuf, Vec<u8>)], root: &Path) -> Result<BTreeSet<PathBuf>, JournalError> {
-    let folder = |(path, _): &(PathBuf, _)| {
-        let path = real_path(path, root)?;
-        Ok(disk::folder_and_name(&path)?.0)
-    };
-    changes.iter().map(folder).collect()
-}
-
 /// Where a file really is: its folder without links, and what it is a link to if it is one.
 fn real_path(path: &Path, root: &Path) -> Result<PathBuf, JournalError> {
     let real = if disk::is_link(path) {
@@ -236,6 +232,11 @@ impl<'a> Commit<'a> {
         }
         files.retain(|file| file.written.old != Some(file.written.new));
         Ok(Self { root: root.to_owned(), draft: root.join(DRAFT), journal: root.join(FILE), files })
+    }
+
+    /// The folders of the files that change.
+    fn folders(&self) -> BTreeSet<PathBuf> {
+        self.files.iter().filter_map(|file| file.written.target.parent().map(Path::to_path_buf)).collect()
     }
 
     fn steps(&self) -> Vec<Step> {
