@@ -5,7 +5,7 @@
 //! | `bad_input` | manifests, locks and settings that can't be used |
 //! | `bad_index` | indexes that don't answer, or answer nonsense |
 //! | `build_requirements` | `--build-requirements` |
-//! | `bump`, `fleet` | what is about all repositories of a fleet; `checkouts` makes them |
+//! | `bump`, `bump_stopped`, `fleet` | what is about all repositories of a fleet; `checkouts` makes them |
 //! | `builds` | `--allow-build` |
 //! | `check`, `check_image` | `check`: locks, and Dockerfiles; each code once at least |
 //! | `compile_basic` | what a plain run writes and says, for each kind of manifest |
@@ -46,6 +46,7 @@ mod bad_input;
 mod build_requirements;
 mod builds;
 mod bump;
+mod bump_stopped;
 mod check;
 mod check_image;
 mod checkouts;

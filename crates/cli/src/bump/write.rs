@@ -4,12 +4,13 @@
 use std::path::PathBuf;
 
 use super::changes::Changed;
+use super::unfinished;
 use crate::args::BumpArgs;
 use crate::doors::clock;
 use crate::doors::git::{Commit, Git, GitError};
 use crate::error::Failure;
 use crate::fleet::census::Census;
-use crate::journal;
+use crate::journal::{self, JournalError};
 
 /// The commit's message where none is given.
 const MESSAGE: &str = "chore(master): bump shared REANA packages as of {date}";
@@ -83,10 +84,18 @@ pub(crate) fn write(
     changed: &[Changed<'_>],
 ) -> Result<Vec<(String, String)>, Failure> {
     let commits = if args.commit { build(args, changed)? } else { Vec::new() };
+    if !commits.is_empty() {
+        unfinished::note(&census.root, &commits)?;
+    }
     let files = changed.iter().flat_map(|it| &it.files);
     let new: Vec<(PathBuf, Vec<u8>)> =
         files.clone().map(|file| (file.path.clone(), file.after.clone().into_bytes())).collect();
-    journal::commit(&new, &census.root).map_err(|error| Failure::from_journal(&error))?;
+    if let Err(error) = journal::commit(&new, &census.root) {
+        if !commits.is_empty() && !matches!(error, JournalError::Stopped { .. }) {
+            unfinished::forget(&census.root)?;
+        }
+        return Err(Failure::from_journal(&error));
+    }
     for (at, (_, commit)) in commits.iter().enumerate() {
         let Err(error) = commit.take() else { continue };
         let mut failure = from_git(&error);
@@ -98,6 +107,7 @@ pub(crate) fn write(
             files.clone().filter_map(|file| Some((file.path.clone(), file.before.clone()?.into_bytes())));
         let old: Vec<(PathBuf, Vec<u8>)> = old.collect();
         is_undone &= old.len() == new.len() && journal::commit(&old, &census.root).is_ok();
+        is_undone = is_undone && unfinished::forget(&census.root).is_ok();
         failure = failure.hint(if is_undone {
             "nothing was changed: branches and files are as they were"
         } else {
@@ -110,7 +120,10 @@ pub(crate) fn write(
         commit.settle().map_err(|error| {
             from_git(&error).hint("the commits are made; `git add` the changed files to set the index right")
         })?;
-        made.push((name, commit.new));
+        made.push((name, commit.built.new));
+    }
+    if !made.is_empty() {
+        unfinished::forget(&census.root)?;
     }
     Ok(made)
 }

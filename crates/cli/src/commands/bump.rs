@@ -8,7 +8,7 @@ use reana_manifest::edit::Raise;
 use crate::args::{BumpArgs, CompileArgs, Format, IndexArgs, OutputArgs, ResolveArgs};
 use crate::bump::changes::{self, Changed};
 use crate::bump::search::{Found, Search};
-use crate::bump::{report, wanted, write};
+use crate::bump::{report, unfinished, wanted, write};
 use crate::commands::compile::{self, Job};
 use crate::doors::env::Env;
 use crate::error::Failure;
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &BumpArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> 
     census.notes.iter().for_each(|note| ui.detail(&note.to_string()));
     let recovered = journal::recover(&census.root).map_err(|error| Failure::from_journal(&error))?;
     recovered.iter().for_each(|recovered| ui.warn(&recovered.to_string()));
+    finish(args, &census, ui)?;
     let (fleet, notes) = repositories::graph(&census);
     notes.iter().for_each(|note| ui.warn(note));
     let wanted = wanted::wanted(args, &fleet)?;
@@ -49,6 +50,23 @@ pub(crate) fn run(args: &BumpArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> 
     let commits = if args.dry_run { Vec::new() } else { write::write(args, &census, &changed)? };
     tell(args, &fleet, &found, &changed, &commits, ui);
     Ok(Exit::Done)
+}
+
+/// Makes the commits that a run which was stopped has left, or says that they are to be made.
+fn finish(args: &BumpArgs, census: &Census, ui: &Ui) -> Result<(), Failure> {
+    let left = unfinished::left(census)?;
+    if left.is_empty() {
+        return Ok(());
+    }
+    if !args.commit || args.dry_run {
+        ui.warn(&unfinished::told_of(&left));
+        return Ok(());
+    }
+    for (name, commit) in unfinished::finish(&census.root, &left)? {
+        let short = commit.get(..10).unwrap_or(&commit);
+        ui.say(&format!("{name}: committed {short}, which a run that was stopped had left"));
+    }
+    Ok(())
 }
 
 fn raises(found: &[Found]) -> Vec<Raise> {

@@ -10,6 +10,7 @@ use reana_model::{PackageName, Requirement};
 use reana_resolver::Catalog as _;
 
 use crate::args::{CompileArgs, Format};
+use crate::bump::unfinished;
 use crate::commands::check;
 use crate::credentials;
 use crate::doors::disk;
@@ -95,6 +96,7 @@ pub(crate) fn mend(plan: &Plan, ui: &Ui) -> Result<(), Failure> {
     if let Some(recovered) = recovered {
         ui.warn(&recovered.to_string());
     }
+    unfinished::told(&plan.journal_folder()).iter().for_each(|told| ui.warn(told));
     Ok(())
 }
 

@@ -8,6 +8,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde::{Deserialize, Serialize};
+
 pub(crate) mod describe;
 pub(crate) mod remote;
 
@@ -102,16 +104,37 @@ pub(crate) struct State {
     pub(crate) is_dirty: bool,
 }
 
-/// A commit that no branch has yet.
+/// A commit that was built for a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
     git: Git,
+    /// What it is.
+    pub(crate) built: Built,
+}
+
+/// A commit that was built from objects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Built {
+    /// The branch that it is for.
     branch: String,
+    /// Where that branch was.
     old: String,
     /// Its name.
     pub(crate) new: String,
     /// Path, mode and blob of each file.
     files: Vec<(String, String, String)>,
+}
+
+/// What came of a commit that was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// The branch has it.
+    Taken,
+    /// The branch is where it was, and the files are as the commit has them.
+    Left,
+    /// Somebody went on in another way.
+    Overtaken,
 }
 
 impl Git {
@@ -239,30 +262,61 @@ impl Git {
         let words = ["commit-tree", "--no-gpg-sign", &tree, "-p", &old, "-F", "-"];
         let new = self.ask_with(&words, message.as_bytes(), &[])?;
         let new = String::from_utf8_lossy(&new).trim().to_owned();
-        Ok(Commit { git: self.clone(), branch, old, new, files: written })
+        Ok(Commit { git: self.clone(), built: Built { branch, old, new, files: written } })
     }
 }
 
 impl Commit {
+    /// One that an earlier run built.
+    pub(crate) fn again(git: Git, built: Built) -> Self {
+        Self { git, built }
+    }
+
+    /// What came of it.
+    pub(crate) fn standing(&self) -> Result<Standing, GitError> {
+        let Built { branch, old, new, files } = &self.built;
+        let is_name = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let state = self.git.state(&self.git.top)?;
+        if !is_name(old) || !is_name(new) || state.branch.as_ref() != Some(branch) {
+            return Ok(Standing::Overtaken);
+        }
+        if state.head.as_ref() == Some(new) {
+            return Ok(Standing::Taken);
+        }
+        let line = self.line(&["rev-list", "--parents", "--max-count=1", new]);
+        if state.head.as_ref() != Some(old) || line != Some(format!("{new} {old}")) {
+            return Ok(Standing::Overtaken);
+        }
+        let is_written = |(path, _, blob): &(String, String, String)| {
+            self.line(&["hash-object", "--", path]).as_ref() == Some(blob)
+        };
+        Ok(if files.iter().all(is_written) { Standing::Left } else { Standing::Overtaken })
+    }
+
+    /// git's answer, where it has one.
+    fn line(&self, words: &[&str]) -> Option<String> {
+        self.git.line(words).ok()
+    }
+
     /// Moves the branch to the commit, if it still is where it was.
     pub(crate) fn take(&self) -> Result<(), GitError> {
-        self.update(&self.new, &self.old)
+        self.update(&self.built.new, &self.built.old)
     }
 
     /// Moves the branch back.
     pub(crate) fn take_back(&self) -> Result<(), GitError> {
-        self.update(&self.old, &self.new)
+        self.update(&self.built.old, &self.built.new)
     }
 
     fn update(&self, to: &str, from: &str) -> Result<(), GitError> {
-        let name = format!("refs/heads/{}", self.branch);
+        let name = format!("refs/heads/{}", self.built.branch);
         let words = ["update-ref", "--create-reflog", "-m", "reana-lock bump", &name, to, from];
         self.git.ask(&words).map(|_| ())
     }
 
     /// Tells the index that the files are as the commit has them.
     pub(crate) fn settle(&self) -> Result<(), GitError> {
-        for (path, mode, blob) in &self.files {
+        for (path, mode, blob) in &self.built.files {
             let info = format!("{mode},{blob},{path}");
             self.git.ask(&["update-index", "--add", "--cacheinfo", &info])?;
         }
