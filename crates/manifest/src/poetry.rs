@@ -9,6 +9,9 @@ use toml_edit::{Item, TableLike};
 
 use crate::{Fact, Text, Unknown};
 
+/// Why a dependency can't be said as PEP 508 has it.
+pub(crate) const NO_COUNTERPART: &str = "poetry's notation has no counterpart among version specifiers here";
+
 /// What the table declares.
 #[derive(Clone, Debug)]
 pub(crate) struct Poetry {
@@ -66,6 +69,12 @@ fn extras(table: &dyn TableLike, all: &[Dependency]) -> IndexMap<String, Vec<Tex
             listed.iter().map(|(name, item)| (name.to_owned(), group(item))).collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// What a dependency declares, as PEP 508 has it; nothing where it has no counterpart there.
+pub(crate) fn texts(name: &str, item: &Item) -> Vec<String> {
+    let read = dependency(name, item, &Origin::whole("")).unwrap_or_default();
+    read.into_iter().map(|dependency| dependency.text.value).collect()
 }
 
 /// A dependency; several where it is a list, each for other environments.
@@ -126,13 +135,13 @@ fn unknown(origin: &Origin, name: &str, text: &str) -> Unknown {
     Unknown {
         origin: origin.clone(),
         expression: format!("{name} = {text}"),
-        reason: "poetry's notation has no counterpart among version specifiers here".to_owned(),
+        reason: NO_COUNTERPART.to_owned(),
         plug_in: true,
     }
 }
 
 /// A constraint of poetry as PEP 440 has it; none where it can't be said so (`||`).
-fn specifiers(text: &str) -> Option<String> {
+pub(crate) fn specifiers(text: &str) -> Option<String> {
     Some(
         clauses(text)?
             .iter()

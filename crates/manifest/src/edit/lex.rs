@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use reana_model::PackageName;
 
+use super::slot::Notation;
+
 /// A requirement's text, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Parts {
@@ -24,6 +26,11 @@ pub(super) struct Bound {
 
 /// Takes a requirement apart: as PEP 508 has it, and with the spaces and missing commas of old metadata.
 pub(super) fn parts(text: &str) -> Option<Parts> {
+    parts_in(text, Notation::Standard)
+}
+
+/// The same for bounds in another notation.
+pub(super) fn parts_in(text: &str, notation: Notation) -> Option<Parts> {
     let mut cursor = Cursor { text, at: 0 };
     cursor.spaces();
     let name = cursor.name()?;
@@ -43,11 +50,17 @@ pub(super) fn parts(text: &str) -> Option<Parts> {
     loop {
         cursor.run(|c| c == ',' || c.is_whitespace());
         let operator = cursor.run(is_operator);
-        if operator.is_empty() {
+        let is_exact =
+            notation == Notation::Poetry && cursor.rest().starts_with(|c: char| c.is_ascii_digit());
+        if operator.is_empty() && !is_exact {
             break;
         }
         let sign = text.get(operator.clone()).unwrap_or_default();
-        if !["==", "===", ">=", "<=", "<", ">", "!=", "~="].contains(&sign) {
+        let is_known = match notation {
+            Notation::Standard => false,
+            Notation::Poetry => ["", "=", "^", "~"].contains(&sign),
+        };
+        if !is_known && !["==", "===", ">=", "<=", "<", ">", "!=", "~="].contains(&sign) {
             return None;
         }
         cursor.spaces();
@@ -94,7 +107,7 @@ pub(super) fn name_of(text: &str) -> Option<PackageName> {
 }
 
 fn is_operator(c: char) -> bool {
-    "<>=!~".contains(c)
+    "<>=!~^".contains(c)
 }
 
 struct Cursor<'t> {

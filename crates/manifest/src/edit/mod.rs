@@ -18,11 +18,14 @@ mod toml;
 mod tests;
 
 use std::ops::Range;
+use std::str::FromStr as _;
 
-use reana_model::{Origin, PackageName, Requirement, Version};
+use reana_model::{Origin, PackageName, Requirement, Version, VersionSpecifiers};
 
 pub use project::{FileChange, Raise, raise_project};
-use slot::Slot;
+use slot::{Notation, Slot};
+
+use crate::poetry;
 
 /// The kinds of files that are edited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +96,17 @@ pub enum RefusalKind {
     /// The bound is not one of PEP 440.
     #[error("`{0}` is not understood as a bound (PEP 440)")]
     NotUnderstood(String),
+    /// Poetry's `*` takes any version.
+    #[error("`{text}` takes any version, so there is no bound to raise: write `>={to}`")]
+    Any {
+        /// The requirement.
+        text: String,
+        /// The version that is wanted.
+        to: Version,
+    },
+    /// The bound is in poetry's notation, and of a kind that can't be raised.
+    #[error("`{0}` can't be raised as it is: write it with `^`, `>=` or one exact version")]
+    Poetry(String),
     /// What is wanted is a local version (`1.0+x`), which no bound may name.
     #[error("{0} is a local version, which no bound may name")]
     Local(Version),
@@ -172,8 +186,13 @@ fn one(slot: &Slot, is_declared: bool, shown: &str, raise: &Raise) -> Result<Opt
     if slot.is_partial {
         return if begins { Err(RefusalKind::Built(slot.value.clone())) } else { Ok(None) };
     }
-    let parts = match lex::parts(&slot.value) {
+    let is_poetry = slot.notation == Notation::Poetry;
+    if is_poetry && slot.value.ends_with(" *") {
+        return Err(RefusalKind::Any { text: slot.value.clone(), to: to.clone() });
+    }
+    let parts = match lex::parts_in(&slot.value, slot.notation) {
         Some(parts) if parts.name == *package => parts,
+        _ if is_poetry => return Err(RefusalKind::Poetry(slot.value.clone())),
         _ if begins || slot.is_sure || is_declared => {
             return Err(RefusalKind::NotUnderstood(slot.value.clone()));
         }
@@ -183,12 +202,18 @@ fn one(slot: &Slot, is_declared: bool, shown: &str, raise: &Raise) -> Result<Opt
     if !slot.is_sure && !is_declared && !begins {
         return Ok(None);
     }
-    let pieces = rules::raise(&slot.value, &parts, to)?;
+    let pieces = rules::raise(&slot.value, &parts, to).map_err(|kind| match kind {
+        RefusalKind::NotUnderstood(_) if is_poetry => RefusalKind::Poetry(slot.value.clone()),
+        kind => kind,
+    })?;
     if pieces.is_empty() {
         return Ok(None);
     }
     let after = replaced(&slot.value, &pieces);
-    check(&slot.value, &after)?;
+    match slot.notation {
+        Notation::Standard => check(&slot.value, &after)?,
+        Notation::Poetry => check_poetry(&slot.value, &after, &parts)?,
+    }
     let mut edits = Vec::new();
     for (range, new) in pieces {
         let range = slot.place(&range).ok_or_else(|| RefusalKind::Escaped(slot.value.clone()))?;
@@ -207,6 +232,13 @@ fn check(before: &str, after: &str) -> Result<(), RefusalKind> {
         _ => false,
     };
     if same { Ok(()) } else { Err(RefusalKind::NotUnderstood(before.to_owned())) }
+}
+
+/// The same for bounds in poetry's notation.
+fn check_poetry(before: &str, after: &str, parts: &lex::Parts) -> Result<(), RefusalKind> {
+    let bounds = after.get(parts.head..).and_then(poetry::specifiers);
+    let is_read = bounds.is_some_and(|bounds| VersionSpecifiers::from_str(&bounds).is_ok());
+    if is_read { Ok(()) } else { Err(RefusalKind::Poetry(before.to_owned())) }
 }
 
 /// The text with pieces replaced, which stand in the text's order and don't overlap.

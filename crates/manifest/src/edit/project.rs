@@ -6,8 +6,8 @@ use reana_model::{PackageName, Target, Version};
 
 use super::{Change, Format, Refusal, RefusalKind, apply, lex, mentions, raise_file};
 use crate::{
-    Declared, Entry, FileError, Files, ProblemKind, Text, Viewpoint, normal_path, read_project,
-    read_requirements,
+    Declared, Entry, FileError, Files, ProblemKind, Text, Unknown, Viewpoint, normal_path, poetry,
+    read_project, read_requirements,
 };
 
 /// A package, and the minimum that it is to have.
@@ -136,7 +136,9 @@ impl Known {
             self.declared.entry(origin.file.to_string()).or_default().push((origin.line, value.clone()));
         }
         let unknown = [declared.install_requires.as_ref().err(), declared.extras_require.as_ref().err()];
-        for unknown in unknown.into_iter().flatten() {
+        // What poetry's notation alone can say is no code: it is found where it stands.
+        let is_code = |unknown: &&Unknown| unknown.reason != poetry::NO_COUNTERPART;
+        for unknown in unknown.into_iter().flatten().filter(is_code) {
             let kind = RefusalKind::Built(unknown.expression.clone());
             self.unknown.push(Refusal { origin: unknown.origin.clone(), kind });
         }

@@ -11,6 +11,9 @@
 //! | `<=B`, V above B | `<=V` |
 //! | `!=V` | refused |
 //! | no lower bound | `>=V` put first |
+//! | poetry's `^A` | `^V` |
+//! | poetry's `~A` | `~V` |
+//! | poetry's `A`, `=A`, `A.*` | as `==` |
 //! | already at or above V | unchanged: nothing is ever lowered |
 
 use std::ops::Range;
@@ -34,7 +37,7 @@ pub(super) fn raise(text: &str, parts: &Parts, to: &Version) -> Result<Vec<Piece
     for bound in &parts.bounds {
         let part = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
         let (operator, version) = (part(&bound.operator), part(&bound.version));
-        is_bounded_below |= matches!(operator, ">=" | ">" | "~=" | "==" | "===");
+        is_bounded_below |= !matches!(operator, "<" | "<=" | "!=");
         pieces.extend(one(bound, operator, version, to)?);
     }
     if !is_bounded_below {
@@ -60,8 +63,12 @@ fn one(bound: &Bound, operator: &str, version: &str, to: &Version) -> Result<Vec
     let star = version.strip_suffix(".*");
     let old = Version::from_str(star.unwrap_or(version)).map_err(|_| refused())?;
     Ok(match (operator, star) {
-        (">=" | "===", _) | ("==", None) if old >= *to => return nothing,
-        (">=" | "===", _) | ("==", None) => set(to.to_string()),
+        (">=" | "===", _) | ("==" | "=" | "" | "^", None) if old >= *to => return nothing,
+        (">=" | "===", _) | ("==" | "=" | "" | "^", None) => set(to.to_string()),
+        // `~1` is all of 1, and `~1.2` all of 1.2: with other places it would mean something else.
+        ("~", None) if old.release().len() < 2 => return Err(refused()),
+        ("~", None) if old >= *to => return nothing,
+        ("~", None) => set(at_places(to, to.release().len().max(2)).to_string()),
         (">", _) if old >= *to => return nothing,
         (">", _) => vec![(bound.operator.clone(), ">=".to_owned()), (bound.version.clone(), to.to_string())],
         ("~=", _) => {
@@ -75,7 +82,7 @@ fn one(bound: &Bound, operator: &str, version: &str, to: &Version) -> Result<Vec
             }
             set(new.to_string())
         }
-        ("==", Some(_)) => {
+        ("==" | "=" | "", Some(_)) => {
             let new = Version::new(release(to, old.release().len())).with_epoch(to.epoch());
             if new <= old {
                 return nothing;

@@ -2,6 +2,16 @@
 
 use std::ops::Range;
 
+/// What bounds are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Notation {
+    /// PEP 440, within PEP 508.
+    #[default]
+    Standard,
+    /// Poetry's: `^1.2`, `~1.2`, and `1.2` for exactly that one.
+    Poetry,
+}
+
 /// A text of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Slot {
@@ -15,6 +25,10 @@ pub(super) struct Slot {
     pub(super) is_sure: bool,
     /// It is only a part of what the program makes of it (`"a>=" + v`).
     pub(super) is_partial: bool,
+    /// What its bounds are written in.
+    pub(super) notation: Notation,
+    /// What it declares, where that is another text than its own.
+    pub(super) declares: Option<String>,
     segments: Vec<Segment>,
 }
 
@@ -49,6 +63,11 @@ impl Slot {
         self
     }
 
+    pub(super) fn poetry(mut self) -> Self {
+        self.notation = Notation::Poetry;
+        self
+    }
+
     pub(super) fn partial(mut self) -> Self {
         self.is_partial = true;
         self
@@ -56,7 +75,8 @@ impl Slot {
 
     /// Whether this is what was declared there. Readers may know the line of its literal alone.
     pub(super) fn is(&self, line: u32, value: &str) -> bool {
-        !self.is_partial && self.value == value && (self.line == line || self.first == line)
+        let own = self.declares.as_ref().unwrap_or(&self.value);
+        !self.is_partial && own == value && (self.line == line || self.first == line)
     }
 
     /// Where a part of the text stands in the file; none where it isn't there byte for byte.

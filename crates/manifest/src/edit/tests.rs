@@ -261,9 +261,72 @@ fn poetry_tables() {
     check_file("pyproject.toml", text, &text.replace(">=1,<2", ">=2.5,<3").replace("'>=1'", "'>=2.5'"));
     check_file(
         "pyproject.toml",
-        &text.replace("'>=1'", "'^1'"),
-        "pyproject.toml:10: `Reana_DB ^1` is not understood as a bound (PEP 440)",
+        &text.replace("'>=1'", "'^1 || ^2'"),
+        "pyproject.toml:10: `Reana_DB ^1 || ^2` can't be raised as it is: write it with `^`, `>=` or one exact version",
     );
+}
+
+/// What a dependency of poetry's becomes where `reana-db` is raised to 2.5.
+fn check_poetry(before: &str, expected: &str) {
+    let whole = |value: &str| {
+        format!(
+            "[tool.poetry]\r\nname = \"x\"\r\nversion = \"1\"\r\n\r\n[tool.poetry.dependencies]\r\npython = \"^3.9\" # ^1.2\r\n\"Reana_DB\"  = {value}  # ^1.2\r\nreana-db-extra = \"^1.2\"\r\n[build-system]\r\nbuild-backend = \"poetry.core.masonry.api\"\r\n"
+        )
+    };
+    let expected = if expected.starts_with("pyproject.toml") { expected.to_owned() } else { whole(expected) };
+    check_file("pyproject.toml", &whole(before), &expected);
+}
+
+#[test]
+fn poetry_bounds() {
+    check_poetry("\"^1.2\"", "\"^2.5\"");
+    check_poetry("'^ 1.2.3'", "'^ 2.5'");
+    check_poetry("\"^2.6\"", "\"^2.6\"");
+    check_poetry("\"^3\"", "\"^3\"");
+    check_poetry("\"1.2\"", "\"2.5\"");
+    check_poetry("\"=1.2\"", "\"=2.5\"");
+    check_poetry("\"==1.2\"", "\"==2.5\"");
+    check_poetry("\"2.6\"", "\"2.6\"");
+    check_poetry("\"1.*\"", "\"2.*\"");
+    check_poetry("\"~1.2\"", "\"~2.5\"");
+    check_poetry("\"~=1.2\"", "\"~=2.5\"");
+    check_poetry("\">=1.2 <2\"", "\">=2.5 <3\"");
+    check_poetry("\">=1.2, <2\"", "\">=2.5, <3\"");
+    check_poetry("\"<2\"", "\">=2.5,<3\"");
+    check_poetry("\"^1.2,!=1.3\"", "\"^2.5,!=1.3\"");
+    check_poetry(
+        "{ version = \"^1.2\", extras = [\"a\"], markers = \"os_name == 'b'\" }",
+        "{ version = \"^2.5\", extras = [\"a\"], markers = \"os_name == 'b'\" }",
+    );
+    check_poetry(
+        "[\r\n  {version = \"^1.2\", python = \"<3.11\"},\r\n  {version = \"1.3\", python = \">=3.11\"},\r\n]",
+        "[\r\n  {version = \"^2.5\", python = \"<3.11\"},\r\n  {version = \"2.5\", python = \">=3.11\"},\r\n]",
+    );
+}
+
+#[test]
+fn poetry_bounds_that_can_not_be_raised() {
+    let any =
+        "pyproject.toml:7: `Reana_DB *` takes any version, so there is no bound to raise: write `>=2.5`";
+    check_poetry("\"*\"", any);
+    check_poetry("{ version = '*', extras = ['a'] }", any);
+    check_poetry("{ extras = ['a'] }", any);
+    let refused = |text: &str| {
+        format!(
+            "pyproject.toml:7: `Reana_DB {text}` can't be raised as it is: write it with `^`, `>=` or one exact version"
+        )
+    };
+    check_poetry("\"^1 || ^3\"", &refused("^1 || ^3"));
+    check_poetry("\"~1\"", &refused("~1"));
+    check_poetry("\"^1.*\"", &refused("^1.*"));
+    check_poetry("\"^\"", &refused("^"));
+    check_poetry("\"x\"", &refused("x"));
+    check_poetry("\"!=2.5\"", "pyproject.toml:7: `!=2.5` excludes the version that is wanted");
+    let place = "pyproject.toml:7: it names a place, not versions, so there is no bound to raise";
+    check_poetry("{ git = 'https://h/x.git' }", place);
+    check_poetry("{ path = '../x' }", place);
+    let other = "'^1'\r\nother = '^1 || ^2'";
+    check_poetry(other, &other.replace("'^1'", "'^2.5'"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use toml_edit::{Document, Item, TableLike, Value};
 
 use super::slot::{Segment, Slot, line_of, line_starts};
+use crate::poetry;
 use crate::reading::line_at;
 
 /// All lists of requirements that standards and tools define there, and poetry's tables.
@@ -69,32 +70,52 @@ impl Finder<'_> {
         }
     }
 
-    /// `name = "bounds"`, or `name = { version = "bounds" }`.
+    /// `name = "bounds"`, `name = { version = "bounds" }`, or a list of such.
     fn poetry(&mut self, item: Option<&Item>) {
         for (name, item) in item.and_then(Item::as_table_like).into_iter().flat_map(TableLike::iter) {
-            let version = match item.as_table_like() {
-                Some(table) => table.get("version"),
-                None => Some(item),
-            };
-            let Some((line, bounds, segments)) =
-                version.and_then(Item::as_value).and_then(|value| self.string(value))
-            else {
-                continue;
-            };
-            // `*` is no bound; `^` and other signs of poetry's own are not understood, and so refused.
-            let is_free = bounds.trim() == "*";
-            let bounds = if is_free { String::new() } else { bounds };
-            let shift = name.len() + 1;
-            let moved = segments.into_iter().filter(|_| !is_free).map(|segment| Segment {
-                value: segment.value.start + shift..segment.value.end + shift,
-                at: segment.at,
-            });
-            let moved: Vec<Segment> = moved.collect();
-            let is_bare = bounds.trim_start().starts_with(|c: char| c.is_ascii_digit());
-            // A bare version is poetry's `==`... of its own kind: not understood.
-            let sign = if is_bare { "?" } else { " " };
-            self.slots.push(Slot::new(line, &format!("{name}{sign}{bounds}"), &moved).sure());
+            let first = self.line(item);
+            let array = item.as_array().into_iter().flatten().map(|value| Item::Value(value.clone()));
+            let tables =
+                item.as_array_of_tables().into_iter().flatten().map(|table| Item::Table(table.clone()));
+            let several: Vec<Item> = array.chain(tables).collect();
+            if several.is_empty() {
+                self.dependency(name, item, first);
+            }
+            for item in &several {
+                self.dependency(name, item, first);
+            }
         }
+    }
+
+    fn dependency(&mut self, name: &str, item: &Item, first: u32) {
+        let mut slot = self.bounds(name, item, first).sure();
+        slot.first = first;
+        slot.declares = poetry::texts(name, item).pop();
+        self.slots.push(slot);
+    }
+
+    fn bounds(&self, name: &str, item: &Item, first: u32) -> Slot {
+        let table = item.as_table_like();
+        if let Some(table) = table
+            && ["url", "git", "path"].into_iter().any(|key| table.contains_key(key))
+        {
+            return Slot::new(first, &format!("{name} @ "), &[]);
+        }
+        let version = if let Some(table) = table { table.get("version") } else { Some(item) };
+        let Some(version) = version else { return Slot::new(first, &format!("{name} *"), &[]).poetry() };
+        let found = version.as_value().and_then(|value| self.string(value));
+        let (line, bounds, segments) = found.unwrap_or_else(|| (first, "?".to_owned(), Vec::new()));
+        let shift = name.len() + 1;
+        let moved = segments.into_iter().map(|segment| Segment {
+            value: segment.value.start + shift..segment.value.end + shift,
+            at: segment.at,
+        });
+        let moved: Vec<Segment> = moved.collect();
+        Slot::new(line, &format!("{name} {bounds}"), &moved).poetry()
+    }
+
+    fn line(&self, item: &Item) -> u32 {
+        item.span().map_or(0, |span| line_of(&self.starts, span.start + self.shift))
     }
 
     /// A string's line, its value, and where its bytes stand.
