@@ -45,7 +45,12 @@ pub(super) fn source(image: &Image, dockerfile: &str, gathered: &mut Gathered) -
     let shown = member.path_shown(&crate::paths::relative(&path, &member.folder));
     let lock = text.map(|text| reana_lockfile::parse(&String::from_utf8_lossy(&text), shown.as_str()));
     match (line, lock) {
-        (Some(_), Some(lock)) if is_hashed(&lock) => {
+        // No resolve gives what a preview pins. It is told as one, and no build of it passes `guard`.
+        (Some(line), Some(lock)) if is_hashed(&lock) || is_whole_preview(&lock) => {
+            if lock.preview.is_some() {
+                let what = format!("{shown} is a preview: no hash covers its local checkouts");
+                gathered.unpinned.push(Place { line, what });
+            }
             gathered.inputs.packages = pins(&lock);
             gathered.packages_from = PackagesFrom::Lock;
             Ok(Source::Done)
@@ -72,6 +77,10 @@ pub(super) fn source(image: &Image, dockerfile: &str, gathered: &mut Gathered) -
 /// Whether pip would install from it with hashes checked, which it does for all packages or none.
 fn is_hashed(lock: &Lock) -> bool {
     lock.problems.is_empty() && lock.unnamed.is_empty() && lock.pins.iter().all(|pin| !pin.hashes.is_empty())
+}
+
+fn is_whole_preview(lock: &Lock) -> bool {
+    lock.preview.is_some() && lock.problems.is_empty() && lock.unnamed.is_empty()
 }
 
 fn pins(lock: &Lock) -> BTreeSet<PackageInput> {
