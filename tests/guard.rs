@@ -1,4 +1,4 @@
-//! `reana-lock guard`, `labels` and `record`, against a real registry; and the incident, from one end to the other.
+//! `reana-lock guard`, `labels` and `record`, against a real registry.
 #![expect(clippy::disallowed_methods, reason = "tests make repositories, run git and look at files")]
 
 use std::collections::BTreeMap;
@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use expect_test::expect;
 use reana_testkit::registry::is_installed;
-use reana_testkit::{Door, IndexServer, Output, Registry, Release, Reply, World};
+use reana_testkit::{Door, IndexServer, Output, Registry, Reply, World};
 use serde_json::Value;
 
 use crate::harness::{Place, place};
 
-const LEDGER: &str = "reana-images.toml";
+pub(crate) const LEDGER: &str = "reana-images.toml";
 
 /// A fleet with one component in a git repository, and the registry that its images are in.
 pub(crate) struct Fleet {
-    place: Place,
+    pub(crate) place: Place,
     host: String,
 }
 
@@ -38,50 +38,36 @@ impl Fleet {
         fleet
     }
 
-    fn git(&self, args: &[&str]) {
-        let identity = [
-            "-c",
-            "user.name=Nobody",
-            "-c",
-            "user.email=nobody@example.org",
-            "-c",
-            "init.defaultBranch=master",
-        ];
-        let output = Command::new("git")
-            .args(identity)
-            .args(args)
-            .current_dir(self.place.path("app"))
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.place.path("nowhere"))
-            .output()
-            .expect("git");
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    pub(crate) fn git(&self, args: &[&str]) {
+        git(&self.place, "app", args);
     }
 
-    fn commit(&self) {
+    pub(crate) fn commit(&self) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
     }
 
     /// Runs the command in the fleet's folder, with the index. Snapshots have `[HOST]` for the registry.
     pub(crate) fn run(&self, args: &[&str]) -> Output {
-        let index = self.place.path("index/simple").to_string_lossy().into_owned();
-        let Output { code, stdout, stderr } =
-            self.place.run(&[args, &["app", "--index-url", &index]].concat());
+        let Output { code, stdout, stderr } = self.run_as_it_is(args);
         let shown = |text: &str| text.replace(&self.host, "[HOST]");
         Output { code, stdout: shown(&stdout), stderr: shown(&stderr) }
     }
 
+    fn run_as_it_is(&self, args: &[&str]) -> Output {
+        let index = self.place.path("index/simple").to_string_lossy().into_owned();
+        self.place.run(&[args, &["app", "--index-url", &index]].concat())
+    }
+
     #[track_caller]
-    fn guard(&self, args: &[&str], code: i32) -> Value {
+    pub(crate) fn guard(&self, args: &[&str], code: i32) -> Value {
         let output = self.run(&[&["guard", "--format=json"], args].concat()).expect_code(code);
         serde_json::from_str(&output.stdout).expect("JSON")
     }
 
     /// The verdict, after checking that the fleet's is the same, and what is said.
     #[track_caller]
-    fn verdict(&self, args: &[&str], code: i32) -> (String, String) {
+    pub(crate) fn verdict(&self, args: &[&str], code: i32) -> (String, String) {
         let json = self.guard(args, code);
         let image = &json["images"][0];
         assert_eq!(json["verdict"], image["verdict"], "{json:#}");
@@ -94,12 +80,17 @@ impl Fleet {
 
     /// The labels for a build of what is here.
     pub(crate) fn labels(&self) -> BTreeMap<String, String> {
-        let output = self.run(&["labels"]).expect_code(0);
+        self.labels_with(&[])
+    }
+
+    /// The same, with more arguments.
+    pub(crate) fn labels_with(&self, args: &[&str]) -> BTreeMap<String, String> {
+        let output = self.run_as_it_is(&[&["labels"], args].concat()).expect_code(0);
         let pairs = output.stdout.split_whitespace().filter_map(|word| word.strip_prefix("--label="));
         pairs.filter_map(|pair| pair.split_once('=')).map(|(a, b)| (a.to_owned(), b.to_owned())).collect()
     }
 
-    fn ledger(&self) -> String {
+    pub(crate) fn ledger(&self) -> String {
         self.place.sandbox.read(LEDGER)
     }
 
@@ -108,9 +99,25 @@ impl Fleet {
         fs::remove_file(self.place.path(LEDGER)).expect("removed");
     }
 
-    fn has_ledger(&self) -> bool {
+    pub(crate) fn has_ledger(&self) -> bool {
         self.place.sandbox.exists(LEDGER)
     }
+}
+
+/// Runs git in a folder.
+fn git(place: &Place, folder: &str, args: &[&str]) {
+    let identity =
+        ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.org", "-c", "init.defaultBranch=master"];
+    let output = Command::new("git")
+        .args(identity)
+        .args(args)
+        .current_dir(place.path(folder))
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", place.path("nowhere"))
+        .output()
+        .expect("git");
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// A registry and a fleet whose images are in it; nothing where there is no registry to test with.
@@ -272,100 +279,128 @@ fn locks_that_must_not_be_built_from() {
     assert_eq!(fleet.verdict(&[], 0).0, "new, build");
 }
 
-/// The index at the time of the incident: the shared packages of both builds, each uploaded on the day that its
-/// version names, and what else the component requires.
-fn index_of_the_time(builds: &[Value]) -> World {
-    let mut world = World::new();
-    for name in ["reana-commons", "reana-db"] {
-        for build in builds {
-            let version = build[name].as_str().expect("a version");
-            let day = version
-                .rsplit("dev")
-                .next()
-                .and_then(|day| Some((day.get(..4)?, day.get(4..6)?, day.get(6..)?)));
-            let (year, month, day) = day.expect("a day");
-            let uploaded = format!("{year}-{month}-{day}T12:00:00Z");
-            world =
-                world.release(name, Release::new(version, &[]).extras(&["kubernetes"]).uploaded(&uploaded));
-        }
-    }
-    let others = "flask 1.1.2, flask-sqlalchemy 2.4.1, werkzeug 0.16.1, fs 2.4.11, gitpython 3.1.1, jsonpickle 1.4.1, \
-        marshmallow 2.20.1, packaging 20.3, requests 2.20.0, sqlalchemy-utils 0.36.5, uwsgi-tools 1.1.1, uwsgi 2.0.18, \
-        uwsgitop 0.11";
-    for (name, version) in others.split(", ").filter_map(|other| other.split_once(' ')) {
-        world = world.release(name, Release::new(version, &[]).uploaded("2020-04-01T00:00:00Z"));
-    }
-    world
-}
-
-/// The component at its commit, 36 after its tag.
-fn component_of_the_time(facts: &Value, host: &str, world: &World) -> Fleet {
-    let fleet = Fleet::at(host, world);
-    let requires =
-        facts["install_requires"].as_array().expect("requirements").iter().filter_map(Value::as_str);
-    let requires: String = requires.map(|requirement| format!("    '{requirement}',\n")).collect();
-    let setup = format!("from setuptools import setup\nsetup(name='app', install_requires=[\n{requires}])\n");
-    fleet.place.file("app/setup.py", setup);
-    fleet.place.file("app/Dockerfile", "FROM scratch\nCOPY . /code\nRUN pip install /code\n");
-    fleet.git(&["tag", "-d", "1.0"]);
-    fleet.commit();
-    fleet.git(&["tag", "v0.6.0"]);
-    (0..36).for_each(|_| fleet.git(&["commit", "-q", "--allow-empty", "-m", "more"]));
-    fleet
-}
-
-/// One commit, built twice (fixtures/incident.json): April and May have different shared packages.
 #[test]
-fn the_incident() {
+fn a_preview_is_no_lock_to_build_from() {
     if !is_installed() {
         return;
     }
-    let facts: Value = serde_json::from_str(include_str!("../fixtures/incident.json")).expect("JSON");
-    let builds = facts["builds"].as_array().expect("builds");
     let registry = Registry::start(Door::Open);
-    let fleet = component_of_the_time(&facts, &registry.host(), &index_of_the_time(builds));
-    let moments: Vec<String> = builds
-        .iter()
-        .map(|build| format!("--exclude-newer={}", build["when"].as_str().expect("a time")))
-        .collect();
-    let [april, may] = [&moments[0], &moments[1]].map(String::as_str);
+    let fleet = Fleet::at(&registry.host(), &World::new().with("lib", "1.0", &[]));
+    let setup = "from setuptools import setup\nsetup(name='app', install_requires=['lib>=1'])\n";
+    fleet.place.file("app/setup.py", setup);
+    fleet.place.file("app/Dockerfile", "FROM scratch\nCOPY . /\nRUN pip install -r requirements.txt\n");
+    fleet.place.file("lib/setup.py", "from setuptools import setup\nsetup(name='lib', version='1.1')\n");
+    let _ = fleet.run(&["compile"]).expect_code(0);
+    fleet.commit();
+    fleet.git(&["tag", "2.0"]);
+    assert_eq!(fleet.verdict(&["--style=release"], 0).0, "new, build");
+    let preview = ["compile", "--with-local=../lib", "-o", "preview.txt"];
+    let _ = fleet.place.run_in("app", &preview).expect_code(0);
+    fs::rename(fleet.place.path("app/preview.txt"), fleet.place.path("app/requirements.txt"))
+        .expect("renamed");
+    fleet.commit();
+    // Whatever the tag is: that of a release, or one that a description of the commit gives.
+    fleet.git(&["tag", "3.0.0"]);
+    for style in ["release", "describe"] {
+        let output = fleet.run(&["guard", "--style", style]).expect_code(1);
+        expect![[r#"
+            app 3.0.0 refused: app/requirements.txt:7: the lock is a preview
+              lock it without previewing: `reana-lock compile`
+        "#]]
+        .assert_eq(&output.stdout);
+    }
+    // A requirement that only the checkout satisfies changes nothing of that.
+    fleet.place.file("app/setup.py", setup.replace(">=1", ">=1.1"));
+    fleet.commit();
+    let (word, why) = fleet.verdict(&[], 1);
+    assert_eq!((word.as_str(), why.as_str()), ("refused", "app/requirements.txt:7: the lock is a preview"));
+    assert_eq!(fleet.verdict(&["--tag=4.0"], 1).0, "refused");
+}
 
-    let json = fleet.guard(&[april], 0);
-    assert_eq!(json["verdict"], "new");
-    let tag = json["images"][0]["tag"].as_str().expect("a tag").to_owned();
-    assert!(tag.starts_with("0.6.0-36-g"), "{tag}");
-    let output = fleet.run(&["labels", april]).expect_code(0);
-    let pairs =
-        output.stdout.split_whitespace().filter_map(|word| word.strip_prefix("--label=")?.split_once('='));
-    let labels = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let _ = registry.push("reana/app", &tag, &labels);
-    let _ = fleet.run(&["record", april]).expect_code(0);
-    assert_eq!(fleet.verdict(&[april], 0).0, "same");
-
-    let output = fleet.run(&["guard", may]).expect_code(1);
-    let change = "reana-commons 0.7.0.dev20200417 -> 0.7.0.dev20200520, reana-db 0.7.0.dev20200427 -> 0.7.0.dev20200520";
+#[test]
+fn a_base_image_that_moved() {
+    let Some((registry, fleet)) = ready() else { return };
+    let base = format!("{}/base/python:3.12", fleet.host);
+    let built = |with: &str| BTreeMap::from([("built".to_owned(), with.to_owned())]);
+    let old = registry.push("base/python", "3.12", &built("in April"));
+    fleet.place.file("app/Dockerfile", format!("FROM {base}\nCOPY . /\n"));
+    fleet.commit();
+    fleet.git(&["tag", "2.0"]);
+    let _ = registry.push("reana/app", "2.0", &fleet.labels());
+    assert_eq!(word(&fleet.verdict(&[], 0)), "same");
+    let new = registry.push("base/python", "3.12", &built("in May"));
+    assert_ne!(old, new);
+    let twelve = |digest: &str| digest.trim_start_matches("sha256:").chars().take(12).collect::<String>();
+    let output = fleet.run(&["guard"]).expect_code(1);
     assert_eq!(
         output.stdout,
         format!(
-            "app {tag} different: {change} under the unchanged tag {tag}\n  \
-             raise the minimum (`reana-lock bump reana-commons reana-db`) and commit\n"
+            "app 2.0 different: base image [HOST]/base/python:3.12 {} -> {} under the unchanged tag 2.0\n  \
+             the base image moved: make a new commit, or pin it in the Dockerfile (`FROM [HOST]/base/python:3.12@{new}`) \
+             and commit\n",
+            twelve(&old),
+            twelve(&new)
         )
     );
-    // The labels alone say it as well.
-    let ledger = fleet.ledger();
-    fleet.forget();
-    assert_eq!(fleet.run(&["guard", may]).expect_code(1).stdout, output.stdout);
-    fleet.place.file(LEDGER, ledger);
-
-    let index = fleet.place.path("index/simple").to_string_lossy().into_owned();
-    let bump = ["bump", "reana-db", "reana-commons", "--index-url", &index, may];
-    let _ = fleet.place.run(&bump).expect_code(0);
-    assert!(fleet.place.sandbox.read("app/setup.py").contains("reana-db>=0.7.0.dev20200520,<0.8.0"));
+    // As advised.
+    fleet.place.file("app/Dockerfile", format!("FROM {base}@{new}\nCOPY . /\n"));
     fleet.commit();
-    let json = fleet.guard(&[may], 0);
-    assert_eq!(json["verdict"], "new");
-    let tag = json["images"][0]["tag"].as_str().expect("a tag");
-    assert!(tag.starts_with("0.6.0-37-g"), "{tag}");
+    assert_eq!(word(&fleet.verdict(&[], 0)), "new, build");
+}
+
+/// Two components with settings of their own, each for another registry: one behind TLS by an authority of its own and
+/// a password, one without TLS. What the one's settings say does not count for the other.
+#[test]
+fn components_with_registries_of_their_own() {
+    if !is_installed() {
+        return;
+    }
+    let (locked, open) = (Registry::start(Door::Password), Registry::start(Door::Open));
+    let place = place(&World::new());
+    place.file("../home/.docker/config.json", locked.docker_config());
+    let authority = locked.authority().to_string_lossy().into_owned();
+    let ways = [
+        ("closed", &locked, format!("registry-ca = '{authority}'")),
+        ("plain", &open, format!("plain-http = ['{}']", open.host())),
+    ];
+    let labels = BTreeMap::from([("a".to_owned(), "label".to_owned())]);
+    for (name, registry, how) in &ways {
+        let host = registry.host();
+        let base = registry.push("base", "1", &labels);
+        place.file(&format!("{name}/Dockerfile"), format!("FROM {host}/base:1\n"));
+        let settings = format!("[images]\nprefix = '{host}/reana/'\n{how}\n");
+        place.file(&format!("{name}/reana-lock.toml"), settings);
+        let output = place.run(&["inputs", name]).expect_code(0);
+        assert!(output.stdout.contains(&base), "{output}");
+        git(&place, name, &["init", "-q"]);
+        git(&place, name, &["add", "-A"]);
+        git(&place, name, &["commit", "-q", "-m", "first"]);
+        git(&place, name, &["tag", "1.0"]);
+    }
+    for order in [["closed", "plain"], ["plain", "closed"]] {
+        let _ = place.run(&[&["inputs"], &order[..]].concat()).expect_code(0);
+        let output = place.run(&[&["guard"], &order[..]].concat()).expect_code(0);
+        assert_eq!(output.stdout, "closed 1.0 new\nplain 1.0 new\n");
+    }
+    let output = place.run(&["labels", "closed", "plain", "--format=json"]).expect_code(0);
+    let json: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    for ((_, registry, _), image) in ways.iter().zip(json["images"].as_array().expect("images")) {
+        let name = image["component"].as_str().expect("a name");
+        let labels = serde_json::from_value(image["labels"].clone()).expect("labels");
+        let _ = registry.push(&format!("reana/{name}"), "1.0", &labels);
+    }
+    let _ = place.run(&["record", "closed", "plain"]).expect_code(0);
+    let output = place.run(&["guard", "closed", "plain"]).expect_code(0);
+    let there = "1.0 same: these inputs are there already: don't build or push";
+    assert_eq!(output.stdout, format!("closed {there}\nplain {there}\n"));
+    // The other's authority is not trusted.
+    place.file("plain/reana-lock.toml", format!("[images]\nprefix = '{}/reana/'\n", locked.host()));
+    git(&place, "plain", &["commit", "-q", "-a", "-m", "more"]);
+    let output = place.run(&["guard", "closed", "plain"]).expect_code(4);
+    assert!(
+        output.stdout.contains("unknown: the certificate") || output.stdout.contains("--registry-ca"),
+        "{output}"
+    );
 }
 
 #[test]

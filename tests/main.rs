@@ -21,7 +21,7 @@
 //! | `fuzz_corpora` | what fuzzers are fed, fed once |
 //! | `generate` | completions, the manual page, help |
 //! | `git_requirements` | requirements that name repositories |
-//! | `guard` | `reana-lock guard`, `labels` and `record`; the incident |
+//! | `guard`, `incident` | `reana-lock guard`, `labels` and `record`; the incident |
 //! | `groups` | `--group`, the status of projects, `--trace` |
 //! | `inputs`, `tag` | what goes into an image, and what it is called |
 //! | `images` | `reana-lock images`: references in files |
@@ -69,6 +69,7 @@ mod groups;
 mod guard;
 mod harness;
 mod images;
+mod incident;
 mod inputs;
 mod interrupted;
 mod lock_header;

@@ -1,12 +1,12 @@
-//! The client for registries of images, from all that is set: options, reana-lock.toml, the environment, docker's
+//! The clients for registries of images, from all that is set: options, reana-lock.toml, the environment, docker's
 //! config.json and its helpers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reana_images::{Digest, Reference};
-use reana_registry::{Client, Credentials, DockerConfig, LookUp, Settings, Source};
+use reana_registry::{Client, Credentials, DockerConfig, Image, LookUp, Scope, Settings, Source};
 
 use crate::args::RegistryArgs;
 use crate::config::Config;
@@ -14,27 +14,95 @@ use crate::doors::disk::{self, DiskError};
 use crate::doors::env::Env;
 use crate::doors::{clock, docker};
 use crate::error::Failure;
+use crate::fleet::images;
+use crate::ui::Ui;
 
-/// Makes a client. `cache` is where what digests name is kept, if anywhere: [`cache_folder`] says the usual place.
-pub(crate) fn client(
-    args: &RegistryArgs,
-    config: &Config,
-    cache: Option<PathBuf>,
-    env: &Env,
-) -> Result<Client, Failure> {
-    let mut settings = Settings::new(clock::now);
-    settings.plain_http = args.plain_http.iter().chain(config.plain_http()).cloned().collect();
-    settings.cache = cache;
-    let typed = args.registry_ca.as_ref().map(|file| (env.cwd.join(file), "--registry-ca".to_owned()));
-    let named = config.registry_ca().map(|(file, place)| (file, place.to_string()));
-    let from_env = env.ssl_cert_file.clone().map(|file| (env.cwd.join(file), "SSL_CERT_FILE".to_owned()));
-    for (file, place) in typed.or(named).into_iter().chain(from_env) {
-        let bytes = disk::read(&file).map_err(|error| Failure::input(format!("{place}: {error}")))?;
-        settings.extra_roots_pem.extend(bytes);
-        settings.extra_roots_pem.push(b'\n');
+/// What reana-lock.toml says of registries: a client is for one such set of settings.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Set {
+    plain_http: BTreeSet<String>,
+    ca: Option<PathBuf>,
+}
+
+impl Set {
+    fn of(config: &Config) -> Self {
+        let ca = config.registry_ca().map(|(file, _)| file);
+        Self { plain_http: config.plain_http().iter().cloned().collect(), ca }
     }
-    settings.credentials = look_up(env);
-    Client::new(settings).map_err(|error| Failure::input(error.to_string()))
+}
+
+/// The clients of a run. Repositories may have settings of their own: each set of these has its client, made when it
+/// is first wanted.
+pub(crate) struct Clients<'a> {
+    args: &'a RegistryArgs,
+    cache: Option<PathBuf>,
+    env: &'a Env,
+    credentials: LookUp,
+    made: Mutex<BTreeMap<Set, Result<Arc<Client>, Failure>>>,
+}
+
+impl<'a> Clients<'a> {
+    /// None is made yet. `cache` is where what digests name is kept, if anywhere: [`cache_folder`] says the usual place.
+    pub(crate) fn new(args: &'a RegistryArgs, cache: Option<PathBuf>, env: &'a Env) -> Self {
+        Self { args, cache, env, credentials: look_up(env), made: Mutex::default() }
+    }
+
+    /// The client for these settings.
+    pub(crate) fn of(&self, config: &Config) -> Result<Arc<Client>, Failure> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.entry(Set::of(config)).or_insert_with(|| self.make(config).map(Arc::new)).clone()
+    }
+
+    fn make(&self, config: &Config) -> Result<Client, Failure> {
+        let mut settings = Settings::new(clock::now);
+        settings.plain_http = self.args.plain_http.iter().chain(config.plain_http()).cloned().collect();
+        settings.cache.clone_from(&self.cache);
+        let cwd = &self.env.cwd;
+        let typed = self.args.registry_ca.as_ref().map(|file| (cwd.join(file), "--registry-ca".to_owned()));
+        let named = config.registry_ca().map(|(file, place)| (file, place.to_string()));
+        let from_env =
+            self.env.ssl_cert_file.clone().map(|file| (cwd.join(file), "SSL_CERT_FILE".to_owned()));
+        for (file, place) in typed.or(named).into_iter().chain(from_env) {
+            let bytes = disk::read(&file).map_err(|error| Failure::input(format!("{place}: {error}")))?;
+            settings.extra_roots_pem.extend(bytes);
+            settings.extra_roots_pem.push(b'\n');
+        }
+        settings.credentials = Arc::clone(&self.credentials);
+        Client::new(settings).map_err(|error| Failure::input(error.to_string()))
+    }
+
+    /// What each of these stands for, by the client for its settings; in their order.
+    pub(crate) fn images(
+        &self,
+        asked: &[(&Config, Reference)],
+        scope: Scope,
+    ) -> Result<Vec<Result<Option<Image>, reana_registry::Error>>, Failure> {
+        let mut by_set: BTreeMap<Set, Vec<usize>> = BTreeMap::new();
+        for (at, (config, _)) in asked.iter().enumerate() {
+            by_set.entry(Set::of(config)).or_default().push(at);
+        }
+        let mut answers = BTreeMap::new();
+        for places in by_set.into_values() {
+            let some: Vec<&(&Config, Reference)> = places.iter().filter_map(|at| asked.get(*at)).collect();
+            let Some((config, _)) = some.first() else { continue };
+            let references: Vec<Reference> = some.iter().map(|(_, reference)| reference.clone()).collect();
+            answers.extend(places.into_iter().zip(self.of(config)?.images(&references, scope)));
+        }
+        Ok(answers.into_values().collect())
+    }
+
+    /// The digest that a base image has now.
+    pub(crate) fn base_digest(&self, config: &Config, image: &Reference) -> Result<Digest, String> {
+        let client = self.of(config).map_err(|failure| failure.message)?;
+        match client.manifest(image) {
+            Ok(Some(manifest)) => Ok(manifest.digest),
+            Ok(None) => Err("its registry knows no such image".to_owned()),
+            Err(error) => {
+                let hints = Failure::from_registry(&error).hints;
+                Err(std::iter::once(error.kind.to_string()).chain(hints).collect::<Vec<_>>().join("; "))
+            }
+        }
+    }
 }
 
 /// Where what digests name is kept: in the cache, beside what the index said.
@@ -45,22 +113,11 @@ pub(crate) fn cache_folder(no_cache: bool, named: Option<&Path>, env: &Env) -> O
     named.map(|folder| env.cwd.join(folder)).or_else(|| env.cache_folder())
 }
 
-/// Says which digests base images have now. The client is made when the first is asked for.
-pub(crate) fn base_digest<'a>(
-    made: &'a OnceLock<Result<Client, Failure>>,
-    make: &'a (dyn Fn() -> Result<Client, Failure> + Sync),
-) -> impl Fn(&Reference) -> Result<Digest, String> + Sync + 'a {
-    move |image| {
-        let client = made.get_or_init(make).as_ref().map_err(|failure| failure.message.clone())?;
-        match client.manifest(image) {
-            Ok(Some(manifest)) => Ok(manifest.digest),
-            Ok(None) => Err("its registry knows no such image".to_owned()),
-            Err(error) => {
-                let hints = Failure::from_registry(&error).hints;
-                Err(std::iter::once(error.kind.to_string()).chain(hints).collect::<Vec<_>>().join("; "))
-            }
-        }
-    }
+/// The client for what is in no repository: by the settings that hold in the folder that the run is in.
+pub(crate) fn here(args: &RegistryArgs, ui: &Ui, env: &Env) -> Result<Arc<Client>, Failure> {
+    let (config, notes) = images::settings_of(&env.cwd).map_err(|error| Failure::from_fleet(&error))?;
+    notes.iter().for_each(|note| ui.detail(&note.to_string()));
+    Clients::new(args, cache_folder(false, None, env), env).of(&config)
 }
 
 /// Asks docker's config.json, and a helper where that says so; each registry once a run.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::record;
 use crate::args::{Format, GuardArgs};
+use crate::config::Config;
 use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::exit::Exit;
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &GuardArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure>
     Ok(if is_wanting && worst == Exit::NoAnswer { Exit::Wanting } else { worst })
 }
 
-fn ledgers(candidates: &Candidates, env: &Env) -> Result<BTreeMap<PathBuf, Ledger>, Failure> {
+fn ledgers(candidates: &Candidates<'_>, env: &Env) -> Result<BTreeMap<PathBuf, Ledger>, Failure> {
     let mut ledgers = BTreeMap::new();
     for candidate in &candidates.all {
         let root = &candidate.image.root;
@@ -82,13 +83,15 @@ fn ledgers(candidates: &Candidates, env: &Env) -> Result<BTreeMap<PathBuf, Ledge
 }
 
 /// Asks the registries about all images that have a name; `None` for those without.
-fn ask(candidates: &Candidates) -> Result<Vec<Option<Seen>>, Failure> {
-    let reference = |candidate: &Candidate| candidate.outcome.as_ref().ok().map(|it| it.reference.clone());
-    let references: Vec<Option<Reference>> = candidates.all.iter().map(reference).collect();
-    let asked: Vec<Reference> = references.iter().flatten().cloned().collect();
-    let mut answers = candidates.client()?.images(&asked, Scope::Labels).into_iter();
-    let seen = references.iter().map(|reference| reference.as_ref().and_then(|_| answers.next()).map(seen));
-    Ok(seen.collect())
+fn ask(candidates: &Candidates<'_>) -> Result<Vec<Option<Seen>>, Failure> {
+    let named = candidates.all.iter().map(|candidate| {
+        let built = candidate.outcome.as_ref().ok()?;
+        Some((&candidate.image.config, built.reference.clone()))
+    });
+    let named: Vec<Option<(&Config, Reference)>> = named.collect();
+    let asked: Vec<(&Config, Reference)> = named.iter().flatten().cloned().collect();
+    let mut answers = candidates.clients.images(&asked, Scope::Labels)?.into_iter();
+    Ok(named.iter().map(|named| named.as_ref().and_then(|_| answers.next()).map(seen)).collect())
 }
 
 fn seen(answer: Result<Option<Image>, Error>) -> Seen {
@@ -230,7 +233,7 @@ fn differ(judged: &mut Judged<'_>, built: &Built, different: Different) {
 fn adopted<'c>(
     judged: Judged<'c>,
     seen: Option<&Seen>,
-    candidates: &Candidates,
+    candidates: &Candidates<'_>,
     env: &Env,
 ) -> Result<Judged<'c>, Failure> {
     let (Ok(built), Some(Seen::There { record: Err(error), digest })) = (&judged.candidate.outcome, seen)
@@ -246,7 +249,8 @@ fn adopted<'c>(
         judged.advice = vec!["it is not adopted from a tree with uncommitted changes".to_owned()];
         return Ok(judged);
     }
-    let image = record::pushed(built, candidates.client()?)?;
+    let client = candidates.clients.of(&judged.candidate.image.config)?;
+    let image = record::pushed(built, &client)?;
     let entry = record::entry(&image, &built.record);
     ledger::update(&judged.candidate.image.root, &env.cwd, |ledger| {
         ledger.set(&built.reference, entry);

@@ -1,17 +1,16 @@
 //! `reana-lock inputs`: everything that goes into an image's build, and one digest over it.
 
-use std::sync::OnceLock;
-
 use reana_images::{Digest, Quoted, Reference, SCHEME};
 use serde_json::{Value, json};
 
 use crate::args::{Format, InputsArgs};
+use crate::config::Config;
 use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::exit::Exit;
 use crate::fleet::images;
 use crate::inputs::{self, Gathered, Lookup, PackagesFrom, Question};
-use crate::registry;
+use crate::registry::{self, Clients};
 use crate::ui::Ui;
 
 /// More names than this are told by their number.
@@ -25,12 +24,10 @@ pub(crate) fn run(args: &InputsArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure
     let (images, notes) =
         images::images(&args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
     notes.iter().for_each(|note| ui.detail(&note.to_string()));
-    let config = images.first().map(|image| image.config.clone()).unwrap_or_default();
     let cache = registry::cache_folder(args.index.no_cache, args.index.cache_dir.as_deref(), env);
-    let made = OnceLock::new();
-    let make = || registry::client(&args.registry, &config, cache.clone(), env);
-    let asked = registry::base_digest(&made, &make);
-    let lookup: &Lookup<'_> = if args.index.offline { &unasked } else { &asked };
+    let clients = Clients::new(&args.registry, cache, env);
+    let asked = |config: &Config, image: &Reference| clients.base_digest(config, image);
+    let lookup: &Lookup<'_> = if args.index.offline { &inputs::unasked } else { &asked };
     let question = Question { args: &args.build, index: &args.index, lookup };
     let all = inputs::inputs_of(&images, &question, env, ui)?;
     let names: Vec<&str> = images.iter().map(|image| image.member.name.as_str()).collect();
@@ -57,11 +54,6 @@ pub(crate) fn run(args: &InputsArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure
         ui.data(&format!("{:#}\n", json!({ "scheme": SCHEME, "components": values })));
     }
     Ok(exit)
-}
-
-/// Nobody is asked for digests of base images.
-fn unasked(_: &Reference) -> Result<Digest, String> {
-    Err("its registry is not asked (--offline)".to_owned())
 }
 
 /// What the list alone doesn't show.

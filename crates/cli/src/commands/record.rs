@@ -19,11 +19,10 @@ pub(crate) fn run(args: &RecordArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure
         return Err(Failure::input("--format github is for checks"));
     }
     let candidates = Candidates::find(&args.image, env, ui)?;
-    let client = candidates.client()?;
     let mut exit = Exit::Done;
     let mut values = Vec::new();
     for candidate in &candidates.all {
-        match one(candidate, client, env) {
+        match one(candidate, &candidates, env) {
             Ok((built, entry, path)) => {
                 ui.say(&format!("{}: {} is {} now", path, built.reference, entry.digest));
                 values.push(as_json(candidate, built, &entry));
@@ -42,11 +41,11 @@ pub(crate) fn run(args: &RecordArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure
 
 fn one<'c>(
     candidate: &'c Candidate,
-    client: &Client,
+    candidates: &Candidates<'_>,
     env: &Env,
 ) -> Result<(&'c Built, Entry, String), Failure> {
     let built = candidate.outcome.as_ref().map_err(Clone::clone)?;
-    let image = pushed(built, client)?;
+    let image = pushed(built, &*candidates.clients.of(&candidate.image.config)?)?;
     check_labels(&image, &built.record)?;
     let entry = entry(&image, &built.record);
     let root = &candidate.image.root;

@@ -51,6 +51,14 @@ pub(crate) fn images(what: &[String], cwd: &Path) -> Result<(Vec<Image>, Vec<Not
     Ok((found, notes))
 }
 
+/// The settings that hold in a folder: its own, else those of the nearest folder above that has some.
+pub(crate) fn settings_of(folder: &Path) -> Result<(Config, Vec<Note>), FleetError> {
+    let folder = disk::canonical(folder)?;
+    let mut search = Search { cwd: folder.clone(), plan: Plan::default(), default_config: true };
+    let config = search.config_above(&folder)?.unwrap_or_default();
+    Ok((config, search.plan.notes))
+}
+
 fn take_fleet(census: Census, found: &mut Vec<Image>, notes: &mut Vec<Note>) {
     let Census { root, config, members, notes: more } = census;
     notes.extend(more);

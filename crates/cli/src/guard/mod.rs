@@ -5,20 +5,19 @@ pub(crate) mod ledger;
 mod lock;
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
 
 use reana_images::{Description, Digest, Record, Reference, Tag};
 use reana_model::PackageName;
-use reana_registry::Client;
 
 use crate::args::{ImageArgs, TagStyle};
 use crate::commands::tag::{self, Facts};
+use crate::config::Config;
 use crate::doors::env::Env;
 use crate::doors::git::describe;
 use crate::error::Failure;
 use crate::fleet::images::{self, Image};
 use crate::inputs::{self, Gathered, Lookup, Question};
-use crate::registry;
+use crate::registry::{self, Clients};
 use crate::ui::Ui;
 
 /// How many images are looked at at once: git is waited for most of the time.
@@ -59,31 +58,27 @@ pub(crate) struct Refusal {
     pub(crate) advice: String,
 }
 
-/// All images that are meant, and the client for their registries.
-pub(crate) struct Candidates {
+/// All images that are meant, and the clients for their registries.
+pub(crate) struct Candidates<'a> {
     /// Sorted by folder.
     pub(crate) all: Vec<Candidate>,
-    client: OnceLock<Result<Client, Failure>>,
+    /// Each image's is that of its settings.
+    pub(crate) clients: Clients<'a>,
 }
 
-impl Candidates {
+impl<'a> Candidates<'a> {
     /// Finds the images and gathers what goes into them.
-    pub(crate) fn find(args: &ImageArgs, env: &Env, ui: &Ui) -> Result<Self, Failure> {
+    pub(crate) fn find(args: &'a ImageArgs, env: &'a Env, ui: &Ui) -> Result<Self, Failure> {
         let (images, notes) =
             images::images(&args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
         notes.iter().for_each(|note| ui.detail(&note.to_string()));
-        let made = OnceLock::new();
+        let cache = registry::cache_folder(args.index.no_cache, args.index.cache_dir.as_deref(), env);
+        let clients = Clients::new(&args.registry, cache, env);
         let gathered = {
-            let make = || client(args, &images, env);
-            let asked = registry::base_digest(&made, &make);
-            let unasked = |_: &Reference| Err("its registry is not asked (--offline)".to_owned());
-            let lookup: &Lookup<'_> = if args.index.offline { &unasked } else { &asked };
+            let asked = |config: &Config, image: &Reference| clients.base_digest(config, image);
+            let lookup: &Lookup<'_> = if args.index.offline { &inputs::unasked } else { &asked };
             let question = Question { args: &args.build, index: &args.index, lookup };
             inputs::inputs_of(&images, &question, env, ui)?
-        };
-        let made = match made.into_inner() {
-            Some(made) => made,
-            None => client(args, &images, env),
         };
         let mut all = Vec::new();
         let mut waiting = images.into_iter().zip(gathered).peekable();
@@ -100,23 +95,8 @@ impl Candidates {
                 Ok(())
             })?;
         }
-        Ok(Self { all, client: OnceLock::from(made) })
+        Ok(Self { all, clients })
     }
-
-    /// The client for the images' registries.
-    pub(crate) fn client(&self) -> Result<&Client, Failure> {
-        match self.client.get() {
-            Some(Ok(client)) => Ok(client),
-            Some(Err(failure)) => Err(failure.clone()),
-            None => Err(Failure::internal("no client for registries was made")),
-        }
-    }
-}
-
-fn client(args: &ImageArgs, images: &[Image], env: &Env) -> Result<Client, Failure> {
-    let config = images.first().map(|image| image.config.clone()).unwrap_or_default();
-    let cache = registry::cache_folder(args.index.no_cache, args.index.cache_dir.as_deref(), env);
-    registry::client(&args.registry, &config, cache, env)
 }
 
 impl Candidate {

@@ -8,14 +8,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use reana_images::{Digest, Inputs, Reference};
 
 use crate::args::{BuildArgs, IndexArgs};
+use crate::config::Config;
 use crate::dockerfile::build::{self, Outside, Place};
 use crate::doors::env::{self, Env};
 use crate::error::Failure;
 use crate::fleet::images::Image;
 use crate::ui::Ui;
 
-/// Says which digest an image has now, by its name and tag; or in words why that is not to be had.
-pub(crate) type Lookup<'a> = dyn Fn(&Reference) -> Result<Digest, String> + Sync + 'a;
+/// Says which digest an image has now, by the settings that hold and its name and tag; or in words why that is not to be
+/// had.
+pub(crate) type Lookup<'a> = dyn Fn(&Config, &Reference) -> Result<Digest, String> + Sync + 'a;
+
+/// Nobody is asked.
+pub(crate) fn unasked(_: &Config, _: &Reference) -> Result<Digest, String> {
+    Err("its registry is not asked (--offline)".to_owned())
+}
 
 /// What a build is told, understood.
 #[derive(Clone, Debug, Default)]
@@ -187,7 +194,7 @@ fn one(image: &Image, build: &Build, lookup: &Lookup<'_>) -> Result<Half, Failur
     context::fill(member, &mut gathered)?;
     gathered.inputs.build_args = counted_args(build, &outside);
     gathered.inputs.platforms.clone_from(&build.platforms);
-    fill_bases(&mut gathered, &outside, build, lookup)?;
+    fill_bases(&mut gathered, &outside, build, &|name| lookup(&image.config, name))?;
     gathered.unpinned.extend(outside.unpinned);
     let source = packages::source(image, &text, &mut gathered)?;
     Ok((gathered, source))
@@ -210,7 +217,7 @@ fn fill_bases(
     gathered: &mut Gathered,
     outside: &Outside,
     build: &Build,
-    lookup: &Lookup<'_>,
+    lookup: &dyn Fn(&Reference) -> Result<Digest, String>,
 ) -> Result<(), Failure> {
     let mut asked: BTreeMap<Reference, Result<Digest, String>> = BTreeMap::new();
     for Place { line, what } in &outside.images {

@@ -9,7 +9,6 @@ use similar::TextDiff;
 
 use super::{File, read, tell_skipped};
 use crate::args::PinArgs;
-use crate::config::Config;
 use crate::doors::disk;
 use crate::doors::env::Env;
 use crate::error::Failure;
@@ -24,7 +23,7 @@ type Answers = BTreeMap<Reference, Result<Option<Digest>, Error>>;
 pub(crate) fn run(args: &PinArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
     let files: Vec<File> = args.files.iter().map(|name| read(name, env)).collect::<Result<_, _>>()?;
     files.iter().for_each(|file| tell_skipped(file, ui));
-    let answers = ask(args, &files, env)?;
+    let answers = ask(args, &files, ui, env)?;
     let (mut exit, mut pinned) = (Exit::Done, 0);
     for file in &files {
         let mut edits = Vec::new();
@@ -70,7 +69,7 @@ fn asked(image: &Reference) -> Reference {
     Reference { tag: image.tag.clone().or_else(latest), ..image.clone() }
 }
 
-fn ask(args: &PinArgs, files: &[File], env: &Env) -> Result<Answers, Failure> {
+fn ask(args: &PinArgs, files: &[File], ui: &Ui, env: &Env) -> Result<Answers, Failure> {
     let found = files.iter().flat_map(|file| &file.references.found);
     let mut wanted: Vec<Reference> =
         found.map(|found| asked(&found.image)).filter(|image| image.digest.is_none()).collect();
@@ -79,8 +78,7 @@ fn ask(args: &PinArgs, files: &[File], env: &Env) -> Result<Answers, Failure> {
     if wanted.is_empty() {
         return Ok(Answers::new());
     }
-    let config = Config::of_folder(&env.cwd).map_err(|error| Failure::input(error.to_string()))?;
-    let client = registry::client(&args.registry, &config, registry::cache_folder(false, None, env), env)?;
+    let client = registry::here(&args.registry, ui, env)?;
     let answers = client.images(&wanted, Scope::Digest);
     let digest = |answer: Result<Option<reana_registry::Image>, Error>| Ok(answer?.map(|image| image.digest));
     Ok(wanted.into_iter().zip(answers.into_iter().map(digest)).collect())

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use reana_images::running::{Child, Cluster, DigestKind, Known, Now, Platform, questions};
 use reana_images::{Digest, Reference};
-use reana_registry::{ChildState, Client, Image, Manifest, ManifestKind, Scope};
+use reana_registry::{ChildState, Image, Manifest, ManifestKind, Scope};
 
 use crate::args::RunningArgs;
-use crate::config::Config;
 use crate::doors::env::Env;
 use crate::error::Failure;
 use crate::registry;
@@ -28,12 +27,6 @@ pub(crate) struct Answers {
     pub(crate) now: BTreeMap<Reference, Now>,
 }
 
-/// A client, as the options and reana-lock.toml beside say.
-pub(crate) fn client(args: &RunningArgs, env: &Env) -> Result<Client, Failure> {
-    let config = Config::of_folder(&env.cwd).map_err(|error| Failure::input(error.to_string()))?;
-    registry::client(&args.registry, &config, registry::cache_folder(false, None, env), env)
-}
-
 /// Asks about the tags that nodes disagree about, and those that pods run.
 pub(crate) fn ask(args: &RunningArgs, ui: &Ui, env: &Env, cluster: &Cluster) -> Result<Answers, Failure> {
     let mut questions = questions(cluster);
@@ -46,7 +39,7 @@ pub(crate) fn ask(args: &RunningArgs, ui: &Ui, env: &Env, cluster: &Cluster) -> 
     if questions.is_empty() {
         return Ok(answers);
     }
-    let client = client(args, env)?;
+    let client = registry::here(&args.registry, ui, env)?;
     ui.start_progress();
     ui.progress(format!("asking registries about {} tags", questions.len()));
     let tags: Vec<Reference> = questions.iter().map(|question| question.image.clone()).collect();

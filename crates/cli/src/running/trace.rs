@@ -10,11 +10,12 @@ use reana_images::{Digest, LEDGER_FILE, Ledger, Reference};
 use reana_registry::Scope;
 use serde_json::{Value, json};
 
-use super::registries::{client, learn_image};
+use super::registries::learn_image;
 use crate::args::RunningArgs;
 use crate::doors::disk::{self, DiskError};
 use crate::doors::env::Env;
 use crate::error::Failure;
+use crate::registry;
 use crate::ui::Ui;
 
 /// So many images registries are asked about in one run.
@@ -86,7 +87,7 @@ fn ask(
         ui.warn(&format!("registries are asked about {MOST_IMAGES} images; about {left} more they were not"));
     }
     let wanted: Vec<Reference> = wanted.into_iter().take(MOST_IMAGES).collect();
-    let client = client(args, env)?;
+    let client = registry::here(&args.registry, ui, env)?;
     for (image, answer) in wanted.iter().zip(client.images(&wanted, Scope::Labels)) {
         match answer {
             Ok(Some(found)) => {
