@@ -68,6 +68,17 @@ impl Case {
     }
 }
 
+/// fixtures/incident.json.
+#[derive(Deserialize)]
+pub(crate) struct Incident {
+    /// The target's Python.
+    pub(crate) python: String,
+    /// What was declared.
+    pub(crate) install_requires: Vec<String>,
+    /// When each build was, and what it got of the shared packages.
+    pub(crate) builds: Vec<BTreeMap<String, String>>,
+}
+
 /// Compiles a job and gives the pins.
 pub(crate) fn lock(command: &Path, job: &Job<'_>) -> Result<Pins> {
     let folder = tempfile::tempdir()?;

@@ -7,22 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
 
-use crate::job::{Case, Job, lock, normalised, pins, read};
+use crate::job::{Case, Incident, Job, lock, normalised, pins, read};
 use crate::project::{build, output, root};
 
 /// How a check ended, if it did not fail.
 enum Outcome {
     Passed(String),
     Skipped(String),
-}
-
-#[derive(Deserialize)]
-struct Incident {
-    python: String,
-    install_requires: Vec<String>,
-    builds: Vec<BTreeMap<String, String>>,
 }
 
 /// Runs all checks, also after one has failed, and ends with their count.

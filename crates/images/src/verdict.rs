@@ -191,6 +191,12 @@ impl Change {
         change
     }
 
+    /// Puts these packages before the others: those that the component itself requires say more than what they brought
+    /// along, and of many only the first are named.
+    pub fn put_first(&mut self, direct: &BTreeSet<PackageName>) {
+        self.packages.sort_by_key(|(name, _, _)| !is_direct(name, direct));
+    }
+
     /// Whether nothing is known of it but that the digests differ.
     #[must_use]
     pub fn is_unexplained(&self) -> bool {
@@ -214,6 +220,10 @@ fn split(packages: &BTreeSet<String>) -> BTreeMap<&str, String> {
         versions.push_str(version);
     }
     found
+}
+
+fn is_direct(name: &str, direct: &BTreeSet<PackageName>) -> bool {
+    PackageName::new(name.to_owned()).is_ok_and(|name| direct.contains(&name))
 }
 
 /// The most packages that are named.
@@ -251,9 +261,8 @@ impl Change {
     pub fn advice(&self, direct: &BTreeSet<PackageName>) -> Vec<String> {
         let mut advice = Vec::new();
         let names = self.packages.iter().map(|(name, _, _)| name.as_str());
-        let is_direct =
-            |name: &&str| PackageName::new((*name).to_owned()).is_ok_and(|name| direct.contains(&name));
-        let direct: Vec<&str> = names.clone().filter(is_direct).take(MOST_NAMED).collect();
+        let direct: Vec<&str> =
+            names.clone().filter(|name| is_direct(name, direct)).take(MOST_NAMED).collect();
         if !direct.is_empty() {
             advice.push(format!("raise the minimum (`reana-lock bump {}`) and commit", direct.join(" ")));
         } else if names.clone().next().is_some() || !(self.added.is_empty() && self.removed.is_empty()) {

@@ -46,10 +46,15 @@ impl Client {
 
     /// The METADATA of a wheel, read from the whole wheel, whose hash is checked.
     pub(crate) fn metadata(&self, file: &PageFile) -> Result<String> {
-        let wheel = self.get(&reqwest::Url::parse(&file.url)?, "*/*")?;
-        let found = Sha256::of(&wheel).to_string();
+        read_metadata(self.archive(file)?).with_context(|| file.filename.clone())
+    }
+
+    /// A wheel or sdist, whose hash is checked.
+    pub(crate) fn archive(&self, file: &PageFile) -> Result<Vec<u8>> {
+        let bytes = self.get(&reqwest::Url::parse(&file.url)?, "*/*")?;
+        let found = Sha256::of(&bytes).to_string();
         ensure!(found == file.hashes.sha256, "{}: wrong hash {found}", file.filename);
-        read_metadata(wheel).with_context(|| file.filename.clone())
+        Ok(bytes)
     }
 
     fn get(&self, url: &reqwest::Url, accept: &str) -> Result<Vec<u8>> {

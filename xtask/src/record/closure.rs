@@ -168,7 +168,7 @@ impl Package {
 }
 
 /// How well a file fits a target, if it is a wheel that does.
-fn best_rank(target: &Target, dist: &DistName, file: &PageFile) -> Option<u32> {
+pub(super) fn best_rank(target: &Target, dist: &DistName, file: &PageFile) -> Option<u32> {
     let python: Option<VersionSpecifiers> =
         file.requires_python.as_deref().and_then(|text| text.parse().ok());
     let fits = python.is_none_or(|python| python.contains(&target.python.version()));

@@ -1,4 +1,4 @@
-//! `cargo xtask record`: the recorded index in fixtures/index.
+//! `cargo xtask record`: the recorded index in fixtures/index; with `--incident`, the one in fixtures/incident.
 //!
 //! It holds what locking the example fleet asks an index for, and no more: the shared packages' releases, built
 //! here from fixtures/fleet, and for every public package in reach its newest versions, with the metadata of
@@ -8,6 +8,7 @@ mod archive;
 mod client;
 mod closure;
 mod declared;
+mod incident;
 mod page;
 mod release;
 
@@ -31,6 +32,9 @@ pub(crate) struct Options {
     /// The index to record from [default: the one that reana-lock asks by default]
     #[arg(long, value_name = "URL")]
     index_url: Option<String>,
+    /// Write fixtures/incident instead: what the two builds of fixtures/incident.json got
+    #[arg(long)]
+    incident: bool,
 }
 
 /// The part of fixtures/fleet/reana-lock.toml that decides what is recorded.
@@ -98,21 +102,25 @@ impl FleetFile {
     }
 }
 
-/// Writes fixtures/index anew. Nothing is touched before all answers are there.
+/// Writes fixtures/index, or fixtures/incident, anew. Nothing is touched before all answers are there.
 pub(crate) fn record(options: &Options) -> Result<()> {
+    let url = options.index_url.clone().map_or_else(default_index, Ok)?;
+    let client = Client::new(&url)?;
+    if options.incident {
+        return incident::record(&client);
+    }
     let fixtures = root().join("fixtures");
     let fleet = fixtures.join("fleet");
     let settings = FleetFile::read(&fleet)?;
     let releases = release::build_all(&fixtures.join("releases.toml"), &fleet)?;
     let manifests = declared::of_components(&fleet, &settings.shared)?;
-    let url = options.index_url.clone().map_or_else(default_index, Ok)?;
     let world = closure::World {
         releases: &releases,
         targets: settings.targets()?,
         exclude_newer: settings.index.exclude_newer,
     };
     let wishes = settings.wishes(&fleet, &manifests)?;
-    let mut pages: Vec<Page> = closure::follow(&world, wishes, &Client::new(&url)?)?;
+    let mut pages: Vec<Page> = closure::follow(&world, wishes, &client)?;
     pages.extend(release::pages(&releases));
     let folder = tempfile::tempdir_in(&fixtures)?;
     let bytes = page::write_all(folder.path(), &pages, &releases)?;

@@ -1,4 +1,4 @@
-//! The recorded index: small, whole, and true to its own hashes.
+//! The recorded indexes: small, whole, and true to their own hashes.
 
 use super::{Finding, Tree, check, holds};
 use crate::project::root;
@@ -8,10 +8,11 @@ use reana_model::Sha256;
 const MOST_BYTES: u64 = 15 * 1024 * 1024;
 
 const INDEX: &str = "fixtures/index/";
+const INCIDENT: &str = "fixtures/incident/";
 
 fn size(tree: &Tree) -> Vec<Finding> {
-    let bytes: u64 =
-        tree.files.iter().filter(|file| file.path.starts_with(INDEX)).map(|file| file.size).sum();
+    let is_recorded = |path: &str| path.starts_with(INDEX) || path.starts_with(INCIDENT);
+    let bytes: u64 = tree.files.iter().filter(|file| is_recorded(&file.path)).map(|file| file.size).sum();
     let what = format!("{bytes} bytes, more than {MOST_BYTES}: every clone carries it; record less");
     let finding = Finding { path: INDEX.to_owned(), line: 0, what };
     (bytes > MOST_BYTES).then_some(finding).into_iter().collect()
@@ -20,8 +21,10 @@ fn size(tree: &Tree) -> Vec<Finding> {
 /// Links that leave the recorded index, and side files that are missing or not as announced.
 fn pages(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let is_page = |path: &str| path.starts_with("fixtures/index/simple/") && path.ends_with(".json");
-    for page in tree.files.iter().filter(|file| is_page(&file.path)) {
+    for page in &tree.files {
+        let place =
+            [INDEX, INCIDENT].into_iter().find(|place| page.path.starts_with(&format!("{place}simple/")));
+        let Some(place) = place.filter(|_| page.path.ends_with(".json")) else { continue };
         let json: serde_json::Value = serde_json::from_str(&page.text).unwrap_or_default();
         let Some(files) = json["files"].as_array() else {
             findings.push(page.finding(0, "is no page of an index (PEP 691)"));
@@ -34,7 +37,7 @@ fn pages(tree: &Tree) -> Vec<Finding> {
                     .push(page.finding(0, format!("{name}: links must be relative: the index is a folder")));
             }
             let announced = &file["core-metadata"]["sha256"];
-            let beside = tree.text(&format!("{INDEX}files/{name}.metadata"));
+            let beside = tree.text(&format!("{place}files/{name}.metadata"));
             let found = beside.map(|text| serde_json::Value::from(Sha256::of(text.as_bytes()).to_string()));
             if found.unwrap_or_default() != *announced {
                 findings
@@ -90,4 +93,6 @@ fn the_rules_find_bad_samples() {
     check(pages, &[(path, &page("../../files/a.whl", "0")), beside], &[path]);
     check(pages, &[(path, &page("../../files/a.whl", &hash))], &[path]);
     check(pages, &[(path, "<html>")], &[path]);
+    let path = "fixtures/incident/simple/a/index.json";
+    check(pages, &[(path, &page("../../files/a.whl", &hash)), beside], &[path]);
 }

@@ -212,7 +212,8 @@ fn by_verdict<'c>(candidate: &'c Candidate, built: &Built, verdict: Verdict, arg
 
 fn differ(judged: &mut Judged<'_>, built: &Built, different: Different) {
     match different {
-        Different::Inputs(change) => {
+        Different::Inputs(mut change) => {
+            change.put_first(&judged.candidate.direct);
             judged.reasons.push(format!("{change} under the unchanged tag {}", built.tag));
             judged.advice = change.advice(&judged.candidate.direct);
             judged.change = Some(change);
