@@ -398,3 +398,61 @@ fn a_dockerfile_that_is_made_to_be_slow() {
     let output = run(&place, &[]).expect_code(0);
     assert!(output.stderr.ends_with("`curl` takes what is there\n"), "{}", output.stderr);
 }
+
+/// The base images that a Dockerfile has, as written, without asking anybody.
+#[track_caller]
+fn check_bases(dockerfile: &str, args: &[&str], expected: &[&str]) {
+    let place = place(&World::new());
+    place.file("app/Dockerfile", dockerfile);
+    let output = run(&place, &[&["--offline", "--format=json"], args].concat());
+    assert!([0, 4].contains(&output.code), "{dockerfile}: {output}");
+    let json: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    let bases = json["components"][0]["bases"].as_array().expect("bases").iter();
+    let bases: Vec<&str> = bases.filter_map(|base| base["image"].as_str()).collect();
+    assert_eq!(bases, expected, "{dockerfile}");
+}
+
+#[test]
+fn odd_ways_to_name_a_base() {
+    check_bases("\u{feff}FROM a\nRUN b\n", &[], &["a"]);
+    check_bases("\u{feff}ARG V=3.12\r\nFROM python:${V}\r\n", &[], &["python:3.12"]);
+    check_bases("FROM \"a:1\" AS b\nFROM b\nFROM 'c'\n", &[], &["a:1", "c"]);
+    check_bases("FROM \\\n  # why\n\n  a:1 \\\n  AS b\nFROM B\n", &[], &["a:1"]);
+    // What begins no here-document hides nothing.
+    for line in [
+        "RUN echo \"<<EOF\"",
+        "RUN echo $((1<<2))",
+        "RUN cat <<<word",
+        "LABEL a=<<EOF",
+        "RUN x<<EOF",
+        "RUN echo `date`",
+    ] {
+        check_bases(&format!("FROM a\n{line}\nFROM b\n"), &[], &["a", "b"]);
+    }
+    check_bases("FROM a\nRUN <<A cat <<-'B C'\nFROM x\nA\nFROM y\n\tB C\nFROM b\n", &[], &["a", "b"]);
+    check_bases("FROM a\nRUN <<A\nFROM x\n\tA\nFROM y\nA\nFROM b\n", &[], &["a", "b"]);
+    // Variables.
+    check_bases("ARG Y\nFROM ${X:-a${Y:-b}c}\n", &[], &["abc"]);
+    check_bases("ARG Y\nFROM ${X:-a${Y:-b}c}\n", &["--build-arg=Y=d"], &["adc"]);
+    check_bases("ARG X=\nFROM a${X-b}${X:-c}${X+d}${X:+e}\n", &[], &["acd"]);
+    check_bases("ARG X=b\nFROM a${X:?why}\n", &[], &["ab"]);
+    check_bases("FROM a:${TARGETARCH:-amd64}\n", &["--platform=linux/arm64"], &["a:arm64"]);
+}
+
+#[test]
+fn what_names_no_base_is_refused() {
+    for (dockerfile, why) in [
+        ("ARG X=v1\nFROM a:${X#v}\n", "Dockerfile:2: no value is known for a variable in `a:${X#v}`"),
+        ("ARG X=v1\nFROM a:${X/v/w}\n", "no value is known for a variable"),
+        ("FROM a:${X:?why}\n", "no value is known for a variable"),
+        ("FROM a:${TARGETARCH:-amd64}\n", "no value is known for a variable in `a:${TARGETARCH:-amd64}`"),
+        ("", "Dockerfile: no image can be built from it: it has no FROM"),
+        ("ARG A\n# FROM a\nRUN b\n", "it has no FROM"),
+        ("FROM\n", "it has no FROM"),
+    ] {
+        let place = place(&World::new());
+        place.file("app/Dockerfile", dockerfile);
+        let output = run(&place, &["--offline"]).expect_code(2);
+        assert!(output.stderr.contains(why), "{dockerfile}: {output}");
+    }
+}

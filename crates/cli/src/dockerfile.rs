@@ -151,8 +151,8 @@ impl Dockerfile {
 
 impl Stage {
     fn from(text: &str, line: u32) -> Option<Self> {
-        let mut words = text.split_whitespace().filter(|word| !word.starts_with("--"));
-        let base = words.next()?.to_owned();
+        let mut words = words::split(text).into_iter().filter(|word| !word.starts_with("--"));
+        let base = words.next()?;
         let name = match (words.next(), words.next()) {
             (Some(word), Some(name)) if word.eq_ignore_ascii_case("as") => Some(name.to_lowercase()),
             _ => None,

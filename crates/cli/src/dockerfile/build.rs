@@ -9,6 +9,8 @@ use super::{INSTALLERS, Stage, base_name, is_pip_install, requirement_files};
 /// What a build takes from outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outside {
+    /// Whether there is a stage at all: without one nothing is built.
+    pub(crate) has_stage: bool,
     /// Images, in the file's order, variables put in.
     pub(crate) images: Vec<Place>,
     /// What may be something else tomorrow.
@@ -111,9 +113,7 @@ fn platform_variables(platforms: &BTreeSet<String>) -> Variables {
         let mut parts = platform.splitn(3, '/');
         variables.set("TARGETPLATFORM", platform.clone());
         for name in ["TARGETOS", "TARGETARCH", "TARGETVARIANT"] {
-            if let Some(part) = parts.next() {
-                variables.set(name, part.to_owned());
-            }
+            variables.set(name, parts.next().unwrap_or_default().to_owned());
         }
     }
     variables
@@ -134,6 +134,7 @@ impl Reader<'_> {
         let Some(stage) = Stage::from(&text, instruction.line) else { return };
         self.image(&stage.base.clone(), instruction.line);
         self.stages.push(stage);
+        self.found.has_stage = true;
     }
 
     /// Takes an image, unless it is an earlier stage or nothing.

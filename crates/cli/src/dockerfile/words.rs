@@ -46,6 +46,8 @@ pub(super) struct Instruction {
 
 /// The instructions of a Dockerfile, in order.
 pub(super) fn instructions(text: &str) -> Vec<Instruction> {
+    // Builders pass over a byte order mark, too.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let escape = escape_character(text);
     let is_comment = |line: &str| line.trim_start().starts_with('#');
     let mut found = Vec::new();
@@ -70,9 +72,9 @@ pub(super) fn instructions(text: &str) -> Vec<Instruction> {
         }
         let (keyword, rest) = joined.split_once(char::is_whitespace).unwrap_or((&joined, ""));
         let (keyword, mut rest) = (keyword.to_uppercase(), rest.to_owned());
-        for end in here_documents(&rest) {
-            while let Some((_, line)) = lines.next().filter(|(_, line)| line.trim_start_matches('\t') != end)
-            {
+        for HereDocument { end, strips_tabs } in here_documents(&keyword, &rest) {
+            let is_end = |line: &str| end == if strips_tabs { line.trim_start_matches('\t') } else { line };
+            while let Some((_, line)) = lines.next().filter(|(_, line)| !is_end(line)) {
                 rest.push_str(if is_comment(line) { "" } else { line });
                 rest.push_str(";\n");
             }
@@ -92,14 +94,40 @@ fn escape_character(text: &str) -> char {
     escapes.next().unwrap_or('\\')
 }
 
-/// The words that end the here-documents of an instruction: `EOF` of `<<EOF`, `<<-"EOF"`.
-fn here_documents(rest: &str) -> Vec<String> {
-    let starts = rest.match_indices("<<").filter_map(|(at, _)| rest.get(at + 2..));
-    let ends = starts.map(|end| {
-        let end = end.trim_start_matches('-').trim_start_matches(['"', '\'']);
-        end.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
+/// What ends a here-document: `EOF` of `<<EOF`, `<<-"EOF"`.
+struct HereDocument {
+    end: String,
+    /// Whether tabs may stand before it.
+    strips_tabs: bool,
+}
+
+/// The here-documents of an instruction. As for builders, only what a word begins with starts one: not `"<<EOF"`,
+/// `$((1<<2))` or `<<<word`.
+fn here_documents(keyword: &str, rest: &str) -> Vec<HereDocument> {
+    if !matches!(keyword, "RUN" | "COPY" | "ADD" | "ONBUILD") {
+        return Vec::new();
+    }
+    let found = raw_words(rest).into_iter().filter_map(|word| {
+        let start = word.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("<<")?;
+        let (end, strips_tabs) = start.strip_prefix('-').map_or((start, false), |end| (end, true));
+        let end: String = end.chars().filter(|c| !matches!(c, '"' | '\'')).collect();
+        (!end.is_empty() && !end.contains('<')).then_some(HereDocument { end, strips_tabs })
     });
-    ends.filter(|end| !end.is_empty()).collect()
+    found.collect()
+}
+
+/// The words of a text, quotes kept.
+fn raw_words(text: &str) -> Vec<&str> {
+    let mut quote = None;
+    let words = text.split(move |c: char| {
+        match (quote, c) {
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+        quote.is_none() && c.is_whitespace()
+    });
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// The here-document that the shell itself runs (`RUN <<EOF`), where each line is a command; lines keep their numbers.
@@ -210,9 +238,16 @@ fn split_at_line(text: &str, mut line: u32) -> Vec<Word> {
     words
 }
 
-/// Puts known variables in: `$NAME`, `${NAME}`, `${NAME:-else}`, `${NAME:+if}`. An unknown one stays as it is,
-/// and all do when the budget is spent.
+/// Puts known variables in: `$NAME`, `${NAME}`, `${NAME:-else}`, `${NAME:+if}`, each within another's else, too. An
+/// unknown one stays as it is, as do one with an operator that is not known here, and all when the budget is spent.
 pub(super) fn substitute(text: &str, variables: &Variables, budget: &mut Budget) -> String {
+    put_in(text, variables, budget, 0)
+}
+
+/// How deep variables in the values of others are looked into.
+const DEEPEST: u32 = 8;
+
+fn put_in(text: &str, variables: &Variables, budget: &mut Budget, depth: u32) -> String {
     let mut found = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('$') {
@@ -220,33 +255,82 @@ pub(super) fn substitute(text: &str, variables: &Variables, budget: &mut Budget)
         found.push_str(before);
         let (raw, value) = variable(from, variables);
         let value = value.and_then(|value| {
+            let value = match value {
+                Value::Known(value) => value.to_owned(),
+                Value::Written(_) if depth == DEEPEST => return None,
+                Value::Written(text) => put_in(text, variables, budget, depth + 1),
+            };
             budget.0 = budget.0.checked_sub(value.len())?;
             Some(value)
         });
         let (raw, after) = from.split_at_checked(raw).unwrap_or((from, ""));
-        found.push_str(value.unwrap_or(raw));
+        found.push_str(value.as_deref().unwrap_or(raw));
         rest = after;
     }
     found.push_str(rest);
     found
 }
 
+/// What is put in a variable's place.
+enum Value<'t> {
+    /// The variable's value.
+    Known(&'t str),
+    /// What is written for it, which may have variables in it.
+    Written(&'t str),
+}
+
 /// The length of the variable that `text` starts with, and what is put in its place, if that is known.
-fn variable<'t>(text: &'t str, variables: &'t Variables) -> (usize, Option<&'t str>) {
+fn variable<'t>(text: &'t str, variables: &'t Variables) -> (usize, Option<Value<'t>>) {
     let name_length =
         |text: &str| text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
-    let Some((body, _)) = text.strip_prefix("${").and_then(|rest| rest.split_once('}')) else {
+    let Some(body) = text.strip_prefix("${").and_then(|rest| rest.get(..closing(rest)?)) else {
         let name = text.get(1..).unwrap_or_default();
         let length = name_length(name);
         let known = name.get(..length).and_then(|name| variables.get(name));
-        return (length + 1, known.map(String::as_str));
+        return (length + 1, known.map(|value| Value::Known(value)));
     };
     let (name, operator) = body.split_at(name_length(body));
-    let value = variables.get(name).map(String::as_str).filter(|value| !value.is_empty());
-    let value = match (value, operator.trim_start_matches(':').split_at_checked(1)) {
-        (Some(_), Some(("+", then))) => Some(then),
-        (None, Some(("-", default))) => Some(default),
-        (value, _) => value,
+    let value = variables.get(name).map(String::as_str);
+    if value.is_none() && BUILDERS.contains(&name) {
+        return (body.len() + 3, None);
+    }
+    // With a colon, an empty one counts as none.
+    let is_set = |colon: bool| value.is_some_and(|value| !colon || !value.is_empty());
+    let (colon, operator) = operator.strip_prefix(':').map_or((false, operator), |rest| (true, rest));
+    let value = match operator.split_at_checked(1) {
+        None if !colon => value.map(Value::Known),
+        Some(("+", then)) => Some(Value::Written(if is_set(colon) { then } else { "" })),
+        Some(("-", default)) if !is_set(colon) => Some(Value::Written(default)),
+        Some(("-" | "?", _)) if is_set(colon) => value.map(Value::Known),
+        _ => None,
     };
     (body.len() + 3, value)
+}
+
+/// What builders set by themselves: unknown here is not unset there.
+const BUILDERS: [&str; 8] = [
+    "TARGETPLATFORM",
+    "TARGETOS",
+    "TARGETARCH",
+    "TARGETVARIANT",
+    "BUILDPLATFORM",
+    "BUILDOS",
+    "BUILDARCH",
+    "BUILDVARIANT",
+];
+
+/// The longest that is written between braces; a bound, so that many open ones cost little.
+const LONGEST: usize = 4096;
+
+/// Where the brace is closed that was opened before this.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 1_u32;
+    text.bytes().take(LONGEST).position(|byte| {
+        match byte {
+            b'{' => open = open.saturating_add(1),
+            b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open == 0
+    })
 }

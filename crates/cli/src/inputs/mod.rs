@@ -189,6 +189,9 @@ fn one(image: &Image, build: &Build, lookup: &Lookup<'_>) -> Result<Half, Failur
     let lock = member.lock(&image.config);
     let lock_name = lock.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let outside = build::outside(&text, &build.args, &build.platforms, &lock_name);
+    if !outside.has_stage {
+        return Err(Failure::input(format!("{shown}: no image can be built from it: it has no FROM")));
+    }
     let mut gathered =
         Gathered { name: member.name.clone(), dockerfile: shown.clone(), ..Gathered::default() };
     context::fill(member, &mut gathered)?;

@@ -47,6 +47,7 @@ pub(crate) fn tell_skipped(file: &File, ui: &Ui) {
             SkipReason::Template => format!("`{text}` is filled in later, and not looked at"),
             SkipReason::NoReference(why) => why.clone(),
         };
-        ui.note(&format!("{}:{line}:{column}: {path}: {why}", file.name));
+        let note = format!("{}:{line}:{column}: {path}: {why}", file.name);
+        ui.note(&crate::running::pods::harmless(&note));
     }
 }

@@ -1,6 +1,6 @@
 //! References in Dockerfiles: `FROM`, `COPY --from=`, and the `ARG` before the first `FROM` that names an image.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Form, Placed, Policy, References};
 
@@ -16,15 +16,18 @@ pub(super) fn find(text: &str) -> References {
     let mut found = References::default();
     let mut stages: BTreeSet<String> = BTreeSet::new();
     let mut arguments: BTreeMap<String, Placed> = BTreeMap::new();
-    let mut heredoc: Option<String> = None;
+    let mut heredocs: VecDeque<HereDocument> = VecDeque::new();
+    let escape = escape_character(text);
     let (mut start, mut is_continued) = (0, false);
     for (at, whole) in text.split_inclusive('\n').enumerate() {
-        let line_start = start;
+        // Builders pass over a byte order mark, too.
+        let mark = if at == 0 && whole.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let line_start = start + mark;
         start += whole.len();
-        let line = whole.trim_end();
-        if let Some(end) = &heredoc {
-            if line.trim_start_matches('\t') == end.as_str() {
-                heredoc = None;
+        let line = whole.get(mark..).unwrap_or_default().trim_end();
+        if let Some(heredoc) = heredocs.front() {
+            if heredoc.ends_with(whole.trim_end_matches(['\n', '\r'])) {
+                heredocs.pop_front();
             }
             continue;
         }
@@ -33,11 +36,11 @@ pub(super) fn find(text: &str) -> References {
             continue;
         }
         let is_start = !is_continued;
-        is_continued = line.ends_with('\\') || line.ends_with('`');
+        is_continued = line.ends_with(escape);
         let words = words(line, line_start, at + 1);
         let keyword = words.first().map(|word| word.text.to_uppercase()).unwrap_or_default();
         if !is_start || matches!(keyword.as_str(), "RUN" | "COPY" | "ADD") {
-            heredoc = heredoc_end(line);
+            heredocs.extend(here_documents(line));
         }
         if !is_start {
             continue;
@@ -64,12 +67,49 @@ fn words(line: &str, line_start: usize, number: usize) -> Vec<Word<'_>> {
     words
 }
 
-/// The word that ends a here-document which the line begins.
-fn heredoc_end(line: &str) -> Option<String> {
-    let (_, rest) = line.split_once("<<")?;
-    let word = rest.trim_start_matches('-').split([' ', '\t', '>', '|', ';', '&']).next()?;
-    let word = word.trim_matches(['"', '\'']);
-    word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_').then(|| word.to_owned())
+/// What a directive at the top says (`# escape=X`), else a backslash.
+fn escape_character(text: &str) -> char {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut directives = text.lines().map_while(|line| line.trim_start().strip_prefix('#'));
+    let escape = directives.find_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        if name.trim().eq_ignore_ascii_case("escape") { value.trim().chars().next() } else { None }
+    });
+    escape.unwrap_or('\\')
+}
+
+/// A here-document that a line begins.
+struct HereDocument {
+    end: String,
+    /// Whether tabs may stand before its end.
+    strips_tabs: bool,
+}
+
+impl HereDocument {
+    fn ends_with(&self, line: &str) -> bool {
+        self.end == if self.strips_tabs { line.trim_start_matches('\t') } else { line }
+    }
+}
+
+/// The here-documents that a line begins. Only what a word begins with starts one: not `"<<EOF"`, `$((1<<2))` or
+/// `<<<word`.
+fn here_documents(line: &str) -> Vec<HereDocument> {
+    let mut quote = None;
+    let raw_words = line.split(move |c: char| {
+        match (quote, c) {
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            _ => {}
+        }
+        quote.is_none() && c.is_whitespace()
+    });
+    let found = raw_words.filter_map(|word| {
+        let start = word.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("<<")?;
+        let (end, strips_tabs) = start.strip_prefix('-').map_or((start, false), |end| (end, true));
+        let end: String = end.chars().filter(|c| !matches!(c, '"' | '\'')).collect();
+        (!end.is_empty() && !end.contains('<')).then_some(HereDocument { end, strips_tabs })
+    });
+    found.collect()
 }
 
 impl Word<'_> {

@@ -132,6 +132,37 @@ fn dockerfiles() {
     );
 }
 
+/// What hides no instruction from builders hides none from us: a byte order mark, a shell's backtick, words that begin
+/// no here-document.
+#[test]
+fn odd_dockerfiles() {
+    check(
+        FileKind::Dockerfile,
+        "\u{feff}FROM a:latest\nRUN echo `date`\nFROM b:latest\nRUN echo \"<<EOF\" $((1<<2)) x<<y <<<z\nFROM c:latest\n\
+         RUN <<A cat <<-'B C'\nFROM x\n\tA\nFROM x\nA\nFROM x\n\tB C\nFROM d:latest\n",
+        &expect![[r#"
+            1:6 FROM a:latest Build Some(Word("latest"))
+            3:6 FROM b:latest Build Some(Word("latest"))
+            5:6 FROM c:latest Build Some(Word("latest"))
+            13:6 FROM d:latest Build Some(Word("latest"))
+            > "\u{feff}FROM a:latest@DIGEST"
+            > "FROM b:latest@DIGEST"
+            > "FROM c:latest@DIGEST"
+            > "FROM d:latest@DIGEST"
+        "#]],
+    );
+    check(
+        FileKind::Dockerfile,
+        "# escape=`\nFROM a:latest\nRUN b `\n  FROM c\nRUN d \\\nFROM e:latest\n",
+        &expect![[r#"
+            2:6 FROM a:latest Build Some(Word("latest"))
+            6:6 FROM e:latest Build Some(Word("latest"))
+            > "FROM a:latest@DIGEST"
+            > "FROM e:latest@DIGEST"
+        "#]],
+    );
+}
+
 #[test]
 fn what_is_no_yaml() {
     check(
