@@ -63,7 +63,7 @@ where
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of what an image's tag stands for")]
 struct RawEntry {
     digest: Text<Digest>,
     children: Vec<Text<Digest>>,
@@ -294,6 +294,10 @@ mod tests {
             ],
         );
         check_refused(&format!("{text}{text}"), &expect!["23: duplicate key"]);
+        check_refused(
+            "x = 1\n",
+            &expect!["1: invalid type: integer `1`, expected a table of what an image's tag stands for"],
+        );
         check_refused(&format!("<<<<<<< HEAD\n{text}"), &expect!["1: key with no value, expected `=`"]);
     }
 

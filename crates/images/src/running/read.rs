@@ -44,6 +44,7 @@ pub enum ReadError {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object of Kubernetes")]
 struct Head<'a> {
     kind: Option<String>,
     #[serde(borrow)]
