@@ -20,6 +20,7 @@ fn the_newest_that_all_can_take() {
           lock: reana-commons 0.95.0a20 -> 0.95.0a25
           lock: reana-db 0.95.0a10 is no longer required
           lock: yadage-schemas 0.10.6 is no longer required
+          lock: 1 other pin gets other hashes
         reana-db:
           reana-db/setup.py:2: reana-commons>=0.95.0a15,<0.96.0 -> reana-commons>=0.95.0a25,<0.96.0
         reana-job-controller:
@@ -29,6 +30,7 @@ fn the_newest_that_all_can_take() {
           lock: reana-commons 0.95.0a20 -> 0.95.0a25
           lock: reana-db 0.95.0a10 -> 0.95.0a13
           lock: yadage-schemas 0.10.6 is no longer required
+          lock: 1 other pin gets other hashes
         reana-server:
           reana-server/setup.py:5: reana-commons[yadage,tests]>=0.95.0a21,<0.96.0 -> reana-commons[yadage,tests]>=0.95.0a25,<0.96.0
           reana-server/setup.py:12: reana-commons[yadage]>=0.95.0a21,<0.96.0 -> reana-commons[yadage]>=0.95.0a25,<0.96.0
@@ -38,6 +40,7 @@ fn the_newest_that_all_can_take() {
           lock: reana-commons 0.95.0a20 -> 0.95.0a25
           lock: reana-commons-extra 0.2 is new
           lock: reana-db 0.95.0a10 -> 0.95.0a13
+          lock: 2 other pins get other hashes
         reana-workflow-controller:
           reana-workflow-controller/setup.cfg:6: Reana_Commons [kubernetes] >=0.95.0a17,<0.96.0 -> Reana_Commons [kubernetes] >=0.95.0a25,<0.96.0
           reana-workflow-controller/setup.cfg:7: reana-db>=0.95.0a9 -> reana-db>=0.95.0a13
@@ -45,11 +48,13 @@ fn the_newest_that_all_can_take() {
           lock: reana-commons 0.95.0a20 -> 0.95.0a25
           lock: reana-db 0.95.0a10 -> 0.95.0a13
           lock: yadage-schemas 0.10.6 is no longer required
+          lock: 1 other pin gets other hashes
         reana-workflow-engine-serial:
           reana-workflow-engine-serial/setup.py:2: reana-commons==0.95.0a20 -> reana-commons==0.95.0a25
           lock: reana-commons 0.95.0a20 -> 0.95.0a25
           lock: reana-db 0.95.0a10 is no longer required
           lock: yadage-schemas 0.10.6 is no longer required
+          lock: 1 other pin gets other hashes
         Release in this order: reana-db, reana-workflow-engine-serial; then reana-dask-operator, reana-job-controller, reana-server, reana-workflow-controller.
     "#]].assert_eq(&output.stderr);
     edited_to_the_byte(&fleet);

@@ -1,4 +1,5 @@
 //! `reana-lock fleet`: who requires whom, and how each repository stands.
+#![expect(clippy::disallowed_methods, reason = "tests make locks that are no text")]
 
 use expect_test::{Expect, expect};
 
@@ -138,4 +139,90 @@ fn plain_folders_are_as_good() {
               one (two/requirements.in:1)
     "#]]
     .assert_eq(&output.stdout);
+}
+
+#[test]
+fn a_package_that_is_checked_out_twice() {
+    let fleet = checkouts();
+    let text = fleet.read("reana-commons/setup.py");
+    fleet.file("commons-fork/setup.py", &text.replace("0.95.0a25", "0.95.0a21"));
+    let output = fleet.run(&["fleet", "--format", "json"]).expect_code(0);
+    expect![[r#"
+        warning: reana-commons is made by several repositories (commons-fork, reana-commons): commons-fork counts
+    "#]]
+    .assert_eq(&output.stderr);
+    let output = fleet.run(&["bump", "-n", "--from-checkout"]).expect_code(2);
+    expect![[r#"
+        warning: reana-commons is made by several repositories (commons-fork, reana-commons): commons-fork counts
+        error: --from-checkout: commons-fork and reana-commons both make reana-commons
+
+        hint: name the version: `reana-lock bump reana-commons==VERSION`
+    "#]]
+    .assert_eq(&output.stderr);
+    // Where both are at the same version, it doesn't matter which one counts.
+    fleet.file("commons-fork/setup.py", &text);
+    let output = fleet.run(&["bump", "-n", "--from-checkout", "reana-commons"]).expect_code(0);
+    assert!(output.stderr.contains("\nreana-commons 0.95.0a25\n"), "{}", output.stderr);
+}
+
+#[test]
+fn what_can_not_be_read_is_told() {
+    let fleet = checkouts();
+    let path = fleet.place.path("fleet/reana-server/requirements.txt");
+    std::fs::write(path, b"# \xe9\nclick==8.0\n").expect("a lock");
+    fleet.file("reana-db/.git/config", "[core]\n\trepositoryformatversion = 99\n");
+    let output = fleet.run(&["fleet"]).expect_code(0);
+    let mut lines = output.stderr.lines();
+    let db = lines.next().unwrap_or_default();
+    assert!(db.starts_with("warning: [ROOT]/fleet/reana-db: git rev-parse failed: "), "{}", output.stderr);
+    assert!(db.contains("99"), "{db}");
+    assert_eq!(lines.next(), Some("warning: [ROOT]/fleet/reana-server/requirements.txt: not UTF-8 text"));
+    assert!(output.stdout.contains("reana-server                  locked, image"), "{}", output.stdout);
+}
+
+#[test]
+fn odd_repositories() {
+    let fleet = checkouts();
+    let setup = "from setuptools import setup\nsetup(name='fresh', version='1', install_requires=['reana-commons>=0.95.0a20'])\n";
+    fleet.file("fresh/setup.py", setup);
+    fleet.git("fresh", &["init", "-q", "-b", "work"]);
+    fleet.git("reana-db", &["checkout", "-q", "--detach"]);
+    fleet.git("reana-server", &["worktree", "add", "-q", "../server-two", "-b", "two"]);
+    std::os::unix::fs::symlink("reana-server", fleet.place.path("fleet/linked")).expect("a link");
+    let output = fleet.run(&["fleet"]).expect_code(0);
+    assert_eq!(output.stderr, "");
+    let line = |name: &str| {
+        let found = output.stdout.lines().find(|line| line.split_whitespace().nth(1) == Some(name));
+        found.map(ageless).unwrap_or_default().trim().to_owned()
+    };
+    assert_eq!(line("fresh"), "2   fresh                         not locked; 1; work, clean, no commit");
+    assert_eq!(
+        line("reana-db"),
+        "2   reana-db                      shared package; 0.95.0a13; no branch, clean, 0.1.0"
+    );
+    assert!(line("server-two").contains("; two, clean, 0.1.0"), "{}", output.stdout);
+    assert_eq!(line("linked"), "", "the folder that it leads to is there by its own name");
+    let before = fleet.snapshot();
+    let output = fleet.run(&["bump", "reana-commons", "--commit"]).expect_code(2);
+    expect![[r#"
+        error: fresh/setup.py: it has uncommitted changes
+        reana-db: no branch is checked out, so there is nothing to commit to
+
+        hint: commit or stash them first: `--commit` would commit them as well
+    "#]]
+    .assert_eq(&output.stderr);
+    assert_eq!(fleet.snapshot(), before);
+    fleet.git("fresh", &["config", "user.name", "N"]);
+    fleet.git("fresh", &["config", "user.email", "n@example.org"]);
+    fleet.git("fresh", &["add", "setup.py"]);
+    fleet.git("fresh", &["commit", "-qm", "all"]);
+    fleet.git("reana-db", &["checkout", "-q", "work"]);
+    let _ = fleet.run(&["bump", "reana-commons", "--commit"]).expect_code(0);
+    for (name, branch) in [("reana-server", "work"), ("server-two", "two"), ("fresh", "work")] {
+        assert!(
+            fleet.git(name, &["log", "-1", "--format=%s", branch]).starts_with("chore(master): bump"),
+            "{name}"
+        );
+        assert_eq!(fleet.git(name, &["status", "--porcelain"]), "", "{name}");
+    }
 }

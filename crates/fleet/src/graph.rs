@@ -68,6 +68,19 @@ impl Fleet {
         self.repositories.iter().find(|repository| repository.package.as_ref() == Some(package))
     }
 
+    /// All repositories that make a package, by name: more than one where a checkout is there twice.
+    pub fn all_makers(&self, package: &PackageName) -> Vec<&Repository> {
+        self.repositories.iter().filter(|repository| repository.package.as_ref() == Some(package)).collect()
+    }
+
+    /// The packages that others require and several repositories make.
+    pub fn made_twice(&self) -> Vec<&PackageName> {
+        let twice = |package: &&PackageName| {
+            self.all_makers(package).len() > 1 && !self.requirers(package).is_empty()
+        };
+        self.makers().into_keys().filter(twice).collect()
+    }
+
     fn makers(&self) -> BTreeMap<&PackageName, usize> {
         let mut makers = BTreeMap::new();
         for (at, repository) in self.repositories.iter().enumerate() {

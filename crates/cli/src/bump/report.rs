@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use reana_fleet::{Fleet, Held};
-use reana_lockfile::ChangeKind;
+use reana_lockfile::{Change, ChangeKind};
 use reana_model::Version;
 use serde_json::{Value, json};
 
@@ -70,6 +70,14 @@ pub(crate) fn changed(all: &[Changed<'_>]) -> String {
             .filter(|change| !matches!(change.kind, ChangeKind::Annotation | ChangeKind::HashesOnly { .. }));
         for line in told.map(change) {
             let _ = writeln!(text, "  lock: {line}");
+        }
+        let is_hashes = |change: &&Change| matches!(change.kind, ChangeKind::HashesOnly { .. });
+        match locked.changes.iter().filter(is_hashes).count() {
+            0 => {}
+            1 => text.push_str("  lock: 1 other pin gets other hashes\n"),
+            count => {
+                let _ = writeln!(text, "  lock: {count} other pins get other hashes");
+            }
         }
     }
     text

@@ -79,6 +79,14 @@ fn of_checkout(args: &BumpArgs, fleet: &Fleet, package: &PackageName) -> Result<
     if !args.from_checkout {
         return Ok(To::Newest);
     }
+    let makers = fleet.all_makers(package);
+    if let [first, .., last] = makers[..]
+        && makers.iter().any(|maker| maker.version != first.version)
+    {
+        let (first, last) = (&first.name, &last.name);
+        return Err(Failure::input(format!("--from-checkout: {first} and {last} both make {package}"))
+            .hint(format!("name the version: `reana-lock bump {package}==VERSION`")));
+    }
     match fleet.maker(package) {
         Some(Repository { version: Some(version), .. }) => Ok(To::Checkout(version.clone())),
         Some(maker) => Err(Failure::input(format!("{}: the version of {package} can't be read", maker.name))),

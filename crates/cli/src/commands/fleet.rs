@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::args::{CompileArgs, FleetArgs, Format};
 use crate::doors::clock;
-use crate::doors::disk::{self, Entry};
+use crate::doors::disk::{self, DiskError, Entry};
 use crate::doors::env::Env;
 use crate::doors::git::{Git, State};
 use crate::error::Failure;
@@ -38,6 +38,9 @@ pub(crate) fn run(args: &FleetArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure>
     notes.iter().for_each(|note| ui.warn(note));
     let order = fleet.release_order();
     let mut standings = standings(&census, &wanted);
+    let mut unread: Vec<&String> = standings.iter().flat_map(|standing| &standing.unread).collect();
+    unread.dedup();
+    unread.into_iter().for_each(|why| ui.warn(why));
     if !args.index.offline {
         count_behind(args, &census, &mut standings, env, ui)?;
     }
@@ -87,6 +90,8 @@ struct Standing {
     folder: String,
     git: Option<GitStanding>,
     lock: Option<LockStanding>,
+    /// What could not be read of it.
+    unread: Vec<String>,
 }
 
 struct GitStanding {
@@ -123,9 +128,21 @@ fn standings(census: &Census, wanted: &[&Member]) -> Vec<Standing> {
 }
 
 fn standing(census: &Census, member: &Member) -> Standing {
-    let git = Git::of(&member.folder).ok().flatten();
+    let mut unread = Vec::new();
+    let git = Git::of(&member.folder).unwrap_or_else(|error| {
+        unread.push(error.to_string());
+        None
+    });
     let path = member.lock(&census.config);
-    let text = if member.is_locked() { disk::read_text(&path).ok() } else { None };
+    let read = if member.is_locked() { disk::read_if_there(&path) } else { Ok(None) };
+    let text = read.and_then(|bytes| match bytes.map(String::from_utf8) {
+        Some(Err(_)) => Err(DiskError::NotText { path: path.clone() }),
+        text => Ok(text.and_then(Result::ok)),
+    });
+    let text = text.unwrap_or_else(|error| {
+        unread.push(error.to_string());
+        None
+    });
     let lock = text.map(|text| {
         let shown = member.path_shown(&crate::paths::relative(&path, &member.folder));
         let lock = reana_lockfile::parse(&text, shown.as_str());
@@ -133,12 +150,15 @@ fn standing(census: &Census, member: &Member) -> Standing {
         let committed = git.as_ref().and_then(|git| git.committed(&path));
         LockStanding { shown, pins, committed, behind: None }
     });
-    let git = git.and_then(|git| {
-        let state = git.state(&member.folder).ok()?;
-        Some(GitStanding { description: git.description(), is_shallow: git.is_shallow, state })
+    let git = git.and_then(|git| match git.state(&member.folder) {
+        Ok(state) => Some(GitStanding { description: git.description(), is_shallow: git.is_shallow, state }),
+        Err(error) => {
+            unread.push(error.to_string());
+            None
+        }
     });
     let folder = if member.shown.is_empty() { ".".to_owned() } else { member.shown.clone() };
-    Standing { name: member.name.clone(), folder, git, lock }
+    Standing { name: member.name.clone(), folder, git, lock, unread }
 }
 
 /// Asks the indexes of each lock how many of its pins have a newer version. Where there is no answer, that stays

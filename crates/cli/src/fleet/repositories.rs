@@ -14,7 +14,17 @@ pub(crate) fn graph(census: &Census) -> (Fleet, Vec<String>) {
     let mut notes = Vec::new();
     let read = census.members.iter().map(|member| repository(census, member, &mut notes)).collect();
     notes.dedup();
-    (Fleet::new(read), notes)
+    let fleet = Fleet::new(read);
+    for package in fleet.made_twice() {
+        let makers = fleet.all_makers(package);
+        let names: Vec<&str> = makers.iter().map(|maker| maker.name.as_str()).collect();
+        let first = names.first().copied().unwrap_or_default();
+        notes.push(format!(
+            "{package} is made by several repositories ({}): {first} counts",
+            names.join(", ")
+        ));
+    }
+    (fleet, notes)
 }
 
 fn repository(census: &Census, member: &Member, notes: &mut Vec<String>) -> Repository {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use reana_model::file::CoreMetadata;
 use reana_model::metadata::Metadata;
 use reana_model::{DistFile, DistName, MemoryListing, PackageName, Target, Version, Yanked};
-use reana_resolver::{CatalogError, MergedPin, Preference};
+use reana_resolver::{CatalogError, MergedPin, Preference, SolveError};
 
 use super::catalog::folder_metadata;
 use crate::doors::disk::{DiskError, Project};
@@ -134,6 +134,23 @@ impl Locals {
             ));
         }
         notes
+    }
+
+    /// What a contradiction leaves unsaid where one of these takes part: that no release of it counts.
+    pub(crate) fn hints(&self, error: &SolveError) -> Vec<String> {
+        let SolveError::NoSolution(explanation) = error else { return Vec::new() };
+        let takes_part = |name: &PackageName| {
+            let of_index = format!("the index has {name} ");
+            *name == explanation.clash || explanation.lines.iter().any(|line| line.starts_with(&of_index))
+        };
+        let taking_part = self.all.iter().filter(|(name, _)| takes_part(name));
+        let hint = |(name, local): (&PackageName, &Local)| {
+            let (given, version) = (&local.given, local.file.name.version());
+            format!(
+                "`--with-local {given}` takes {name} {version} alone, whatever the index has: is that checkout up to date?"
+            )
+        };
+        taking_part.map(hint).collect()
     }
 
     /// Every checkout must be required: these names are.

@@ -50,7 +50,10 @@ pub(crate) fn lock(
     let solved = reana_resolver::solve_traced(catalog, &prepared.request, &mut decisions);
     *trace = trace::text(prepared, &decisions);
     catalog.client().sound().map_err(|error| Failure::from_index(&error))?;
-    let resolution = solved.map_err(|error| failure(prepared, &error))?;
+    let resolution = solved.map_err(|error| {
+        let hints = catalog.locals.hints(&error);
+        hints.into_iter().fold(failure(prepared, &error), Failure::hint)
+    })?;
     let mut merged = resolution.merged();
     if prepared.hashes != Hashes::None && prepared.output_format == OutputFormat::Requirements {
         refuse_repositories(&merged)?;
