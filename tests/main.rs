@@ -2,6 +2,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `addresses` | requirements that name archives and folders |
 //! | `bad_input` | manifests, locks and settings that can't be used |
 //! | `bad_index` | indexes that don't answer, or answer nonsense |
 //! | `build_requirements` | `--build-requirements` |
@@ -41,6 +42,7 @@
 //!
 //! `harness` makes the sandbox and its index.
 
+mod addresses;
 mod bad_index;
 mod bad_input;
 mod build_requirements;

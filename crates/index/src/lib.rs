@@ -24,7 +24,7 @@ pub mod wire;
 
 pub use auth::masked_text as mask_credentials;
 pub use client::Client;
-pub use direct::Direct;
+pub use direct::{Direct, subdirectory};
 pub use engine::{Progress, Skipped};
 pub use error::{Error, FetchError};
 pub use metadata::MetadataAnswer;

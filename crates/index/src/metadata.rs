@@ -10,6 +10,7 @@ use url::Url;
 
 use crate::archive::{TailAnswer, metadata_from_tail, metadata_from_wheel};
 use crate::cache::{Bucket, Freshness, key_of};
+use crate::direct::subdirectory;
 use crate::engine::{Engine, blocking, conditional};
 use crate::error::{Error, FetchError};
 use crate::http::{Answer, Request};
@@ -341,7 +342,8 @@ impl Engine {
         let turn = self.turn(&file.url);
         let _turn = turn.lock().await;
         if let Some(sha256) = known
-            && let Some(answer) = stored::read(&self.cache, sha256, target, file.name.file())
+            && let Some(answer) =
+                stored::read(&self.cache, &stored::archive_key(sha256, ""), target, file.name.file())
         {
             self.notes().bodies.remove(&sha256);
             return Ok(answer_of(answer));
@@ -350,23 +352,27 @@ impl Engine {
         let (engine, package, file) = (self.clone(), package.clone(), file.name.clone());
         blocking(move || {
             let answer = crate::sdist::read(&bytes, file.file(), &package, file.version(), &target);
-            stored::write(&engine.cache, sha256, target, &answer);
+            stored::write(&engine.cache, &stored::archive_key(sha256, ""), target, &answer);
             Ok(answer_of(answer))
         })
         .await
     }
 
-    /// What an sdist needs to be built.
+    /// What an sdist needs to be built; one that was named by its address may have `#subdirectory=` there.
     pub(crate) async fn build_requirements(
         self: Arc<Self>,
         file: DistFile,
         target: Target,
     ) -> Result<BuildAnswer, Error> {
-        let url = address_of(&file.url)?;
+        let mut url = address_of(&file.url)?;
+        url.set_fragment(None);
+        let folder = subdirectory(&file.url)
+            .map_err(|reason| Error::Invalid { file: file.name.file().to_owned(), reason })?;
         let known = file.sha256.or_else(|| self.notes().hashes.get(&file.url).copied());
         if let Some(sha256) = known {
             let (engine, name) = (self.clone(), file.name.file().to_owned());
-            let kept = blocking(move || Ok(stored::read_build(&engine.cache, sha256, target, &name))).await?;
+            let key = stored::archive_key(sha256, &folder);
+            let kept = blocking(move || Ok(stored::read_build(&engine.cache, &key, target, &name))).await?;
             if let Some(answer) = kept {
                 return Ok(answer);
             }
@@ -374,8 +380,8 @@ impl Engine {
         let (bytes, sha256) = self.archive(&url, &file).await?;
         let engine = self.clone();
         blocking(move || {
-            let answer = crate::sdist::read_build_requirements(&bytes, file.name.file(), &target);
-            stored::write_build(&engine.cache, sha256, target, &answer);
+            let answer = crate::sdist::read_build_requirements(&bytes, file.name.file(), &folder, &target);
+            stored::write_build(&engine.cache, &stored::archive_key(sha256, &folder), target, &answer);
             Ok(answer)
         })
         .await

@@ -1,4 +1,4 @@
-//! What was learnt from sdists, kept under their sha256: static facts for good and for every target,
+//! What was learnt from sdists, kept under their sha256 (and the project's folder in them): static facts for good and for every target,
 //! evaluated ones for the evaluator's version and for what was consulted of the target.
 
 use reana_model::{ExtraName, Grade, Metadata, Origin, PackageName, Requirement, Sha256, Source, Target};
@@ -45,12 +45,20 @@ const GRADES: [Grade; 6] = [
     Grade::Built,
 ];
 
+/// What answers of an archive are told apart by: its sha256, and the project's folder where that is not its top.
+pub(crate) fn archive_key(sha256: Sha256, folder: &str) -> String {
+    match folder {
+        "" => sha256.to_string(),
+        folder => format!("{sha256}-{}", Sha256::of(folder.as_bytes())),
+    }
+}
+
 /// The keys under which an answer for a target may stand.
-fn keys(sha256: Sha256, target: Target) -> [String; 5] {
+fn keys(archive: &str, target: Target) -> [String; 5] {
     let [python, platform] = [target.python.to_string(), target.platform.machine().to_owned()];
-    let evaluated = |rest: &str| format!("{sha256}.{EVALUATOR_VERSION}{rest}");
+    let evaluated = |rest: &str| format!("{archive}.{EVALUATOR_VERSION}{rest}");
     [
-        format!("{sha256}.static"),
+        format!("{archive}.static"),
         evaluated(""),
         evaluated(&format!(".{python}")),
         evaluated(&format!(".{platform}")),
@@ -59,8 +67,8 @@ fn keys(sha256: Sha256, target: Target) -> [String; 5] {
 }
 
 /// The answer that is kept for a target.
-pub(crate) fn read(cache: &Cache, sha256: Sha256, target: Target, file: &str) -> Option<SdistAnswer> {
-    keys(sha256, target).iter().find_map(|key| {
+pub(crate) fn read(cache: &Cache, archive: &str, target: Target, file: &str) -> Option<SdistAnswer> {
+    keys(archive, target).iter().find_map(|key| {
         let bytes = cache.read(Bucket::Sdists, key)?;
         let mut aligned: rkyv::util::AlignedVec = rkyv::util::AlignedVec::with_capacity(bytes.len());
         aligned.extend_from_slice(&bytes);
@@ -69,8 +77,8 @@ pub(crate) fn read(cache: &Cache, sha256: Sha256, target: Target, file: &str) ->
 }
 
 /// Keeps an answer.
-pub(crate) fn write(cache: &Cache, sha256: Sha256, target: Target, answer: &SdistAnswer) {
-    let [is_static, any, python, platform, both] = keys(sha256, target);
+pub(crate) fn write(cache: &Cache, archive: &str, target: Target, answer: &SdistAnswer) {
+    let [is_static, any, python, platform, both] = keys(archive, target);
     let key = match answer {
         SdistAnswer::Known { is_static: true, .. } => is_static,
         SdistAnswer::Known { consulted_python, consulted_platform, .. } => {
@@ -149,13 +157,13 @@ fn requirement((canonical, text, place, line): StoredRequirement, file: &str) ->
 }
 
 /// The key of what a build needs. What was consulted of the target is not told apart: builds are few.
-fn build_key(sha256: Sha256, target: Target) -> String {
-    format!("{sha256}.build{EVALUATOR_VERSION}.{}.{}", target.python, target.platform.machine())
+fn build_key(archive: &str, target: Target) -> String {
+    format!("{archive}.build{EVALUATOR_VERSION}.{}.{}", target.python, target.platform.machine())
 }
 
 /// What is kept of an sdist's build, for a target.
-pub(crate) fn read_build(cache: &Cache, sha256: Sha256, target: Target, file: &str) -> Option<BuildAnswer> {
-    let bytes = cache.read(Bucket::Sdists, &build_key(sha256, target))?;
+pub(crate) fn read_build(cache: &Cache, archive: &str, target: Target, file: &str) -> Option<BuildAnswer> {
+    let bytes = cache.read(Bucket::Sdists, &build_key(archive, target))?;
     let mut aligned: rkyv::util::AlignedVec = rkyv::util::AlignedVec::with_capacity(bytes.len());
     aligned.extend_from_slice(&bytes);
     Some(match rkyv::from_bytes::<StoredBuild, rancor::Error>(&aligned).ok()? {
@@ -172,7 +180,7 @@ pub(crate) fn read_build(cache: &Cache, sha256: Sha256, target: Target, file: &s
 }
 
 /// Keeps what is known of an sdist's build.
-pub(crate) fn write_build(cache: &Cache, sha256: Sha256, target: Target, answer: &BuildAnswer) {
+pub(crate) fn write_build(cache: &Cache, archive: &str, target: Target, answer: &BuildAnswer) {
     let stored = match answer {
         BuildAnswer::Known(needs) => StoredBuild::Known {
             backend: needs.backend.clone(),
@@ -182,7 +190,7 @@ pub(crate) fn write_build(cache: &Cache, sha256: Sha256, target: Target, answer:
         BuildAnswer::Unknown(reason) => StoredBuild::Unknown(reason.clone()),
     };
     if let Ok(bytes) = rkyv::to_bytes::<rancor::Error>(&stored) {
-        cache.write(Bucket::Sdists, &build_key(sha256, target), &[&bytes]);
+        cache.write(Bucket::Sdists, &build_key(archive, target), &[&bytes]);
     }
 }
 

@@ -115,7 +115,7 @@ fn source_of(chosen: &Chosen) -> Option<Source> {
         return file.name.wheel().is_none().then(|| Source::Archive(Arc::clone(file)));
     };
     let url = choice.direct.url.as_str();
-    if let Some(folder) = catalog::folder_of(url) {
+    if let Some(Ok(folder)) = catalog::folder_of(url) {
         return Some(Source::Folder(folder));
     }
     let address = url.split(['#', '?']).next().unwrap_or(url);
@@ -128,7 +128,7 @@ fn source_of(chosen: &Chosen) -> Option<Source> {
     }
     Some(Source::Archive(Arc::new(DistFile {
         name: DistName::Sdist { file: file.to_owned(), version: chosen.version.clone() },
-        url: address.to_owned(),
+        url: url.to_owned(),
         sha256: choice.sha256,
         size: None,
         requires_python: None,

@@ -61,6 +61,9 @@ pub(crate) enum FolderError {
         /// What was asked for.
         wanted: PackageName,
     },
+    /// Its `#subdirectory=` leads outside.
+    #[error("`{0}`: {1}")]
+    Subdirectory(String, String),
     /// A repository has no such folder.
     #[error("{0} has no folder `{1}`")]
     NoFolder(String, String),
@@ -188,7 +191,7 @@ impl Catalog for RunCatalog {
         let local = if is_repository(&direct.url) {
             Some(self.repository(direct, target)?)
         } else {
-            let folder = folder_of(&direct.url);
+            let folder = folder_of(&direct.url).transpose()?;
             folder.map(|folder| folder_metadata(&folder, &direct.given, target)).transpose()?
         };
         if let Some(metadata) = local {
@@ -221,11 +224,20 @@ pub(crate) fn is_repository(url: &str) -> bool {
     url.split_once(':').is_some_and(|(scheme, _)| scheme.contains('+') || scheme == "git" || scheme == "ssh")
 }
 
-/// The folder that a `file:` address leads to, if it leads to one.
-pub(crate) fn folder_of(url: &str) -> Option<PathBuf> {
+/// The folder of the project that a `file:` address leads to, if it leads to a folder: that of its `#subdirectory=`,
+/// where it has one.
+pub(crate) fn folder_of(url: &str) -> Option<Result<PathBuf, FolderError>> {
     let parsed = url::Url::parse(url).ok().filter(|parsed| parsed.scheme() == "file")?;
     let path = parsed.to_file_path().ok()?;
-    matches!(crate::doors::disk::entry(&path), crate::doors::disk::Entry::Folder).then_some(path)
+    if !matches!(crate::doors::disk::entry(&path), crate::doors::disk::Entry::Folder) {
+        return None;
+    }
+    let below = reana_index::subdirectory(url);
+    Some(match below {
+        Ok(below) if below.is_empty() => Ok(path),
+        Ok(below) => Ok(path.join(below)),
+        Err(reason) => Err(FolderError::Subdirectory(path.display().to_string(), reason)),
+    })
 }
 
 /// What the project in a folder says of itself.

@@ -147,6 +147,7 @@ fn named(unnamed: Unnamed, target: &Target) -> Result<Requirement, Failure> {
     let Unnamed { direct, extras, marker, origin } = unnamed;
     let fail = |why: String| Failure::input(format!("{origin}: {why}"));
     let name = if let Some(folder) = catalog::folder_of(&direct.url) {
+        let folder = folder.map_err(|error| fail(error.to_string()))?;
         let metadata = catalog::folder_metadata(&folder, &direct.given, target);
         metadata.map_err(|error| fail(error.to_string()))?.name
     } else if is_absent(&direct.url) {
@@ -178,6 +179,10 @@ fn name_in(url: &str) -> Option<PackageName> {
     let name_of = |end: usize| file.get(..end).and_then(|name| PackageName::new(name.to_owned()).ok());
     if file.ends_with(".whl") {
         return name_of(file.find('-')?);
+    }
+    // The name of an archive is not that of a folder in it.
+    if reana_index::subdirectory(url).is_ok_and(|folder| !folder.is_empty()) {
+        return None;
     }
     let is_file_of = |name: &PackageName| reana_model::DistName::parse(file, name).is_ok();
     file.match_indices('-').filter_map(|(at, _)| name_of(at)).find(is_file_of)

@@ -83,6 +83,11 @@ struct Members {
 
 /// Unpacks an sdist, whose kind its name tells.
 pub(crate) fn unpack(bytes: &[u8], file_name: &str) -> Result<Project, ArchiveError> {
+    unpack_folder(bytes, file_name, "")
+}
+
+/// Unpacks the project in a folder of an archive. The folder is counted from below the archive's one folder.
+pub(crate) fn unpack_folder(bytes: &[u8], file_name: &str, folder: &str) -> Result<Project, ArchiveError> {
     let lower = file_name.to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| lower.ends_with(ending));
     let budget = MAX_UNPACKED.min(SMALL.max((bytes.len() as u64).saturating_mul(MAX_RATIO)));
@@ -103,7 +108,7 @@ pub(crate) fn unpack(bytes: &[u8], file_name: &str) -> Result<Project, ArchiveEr
         let ending = lower.rsplit('.').next().unwrap_or_default();
         return Err(ArchiveError::Unsupported(format!("the format `{ending}`")));
     };
-    members.into_project()
+    members.into_project(folder)
 }
 
 fn is_text(path: &str) -> bool {
@@ -197,27 +202,33 @@ impl Members {
         }
     }
 
-    /// Takes the top folder away. Archives made on a Mac have `._x` beside `x`; they don't count.
-    fn into_project(mut self) -> Result<Project, ArchiveError> {
+    /// Takes the top folder away, and then `folder`. Archives made on a Mac have `._x` beside `x`; they don't count,
+    /// unless a folder is named: pip takes no top folder away where there is anything beside it.
+    fn into_project(mut self, folder: &str) -> Result<Project, ArchiveError> {
         self.resolve_links();
         let is_noise = |top: &str| top.starts_with("._") || top == "__MACOSX" || top == "pax_global_header";
         let tops: BTreeSet<&str> = self
             .files
             .keys()
             .filter_map(|path| path.split('/').next())
-            .filter(|top| !is_noise(top))
+            .filter(|top| !folder.is_empty() || !is_noise(top))
             .collect();
         let is_root = ["PKG-INFO", "setup.py", "pyproject.toml"].iter().any(|file| tops.contains(file));
         let prefix = match (tops.first(), tops.len()) {
             _ if is_root => String::new(),
             (Some(top), 1) => format!("{top}/"),
             (_, 0) => return Err(ArchiveError::Absent("files".to_owned())),
+            _ if !folder.is_empty() => String::new(),
             _ => return Err(ArchiveError::Ambiguous("several folders at its top".to_owned())),
         };
+        let prefix = if folder.is_empty() { prefix } else { format!("{prefix}{folder}/") };
         let strip = |path: &str| path.strip_prefix(&prefix).map(str::to_owned);
         let folders = self.folders.iter().filter_map(|path| strip(path)).collect();
-        let files =
+        let files: BTreeMap<String, Content> =
             self.files.into_iter().filter_map(|(path, content)| Some((strip(&path)?, content))).collect();
+        if files.is_empty() && !folder.is_empty() {
+            return Err(ArchiveError::Absent(format!("folder `{folder}`")));
+        }
         Ok(Project { files, folders })
     }
 }

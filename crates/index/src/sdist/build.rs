@@ -3,7 +3,7 @@
 use reana_manifest::{BuildNeeds, Unknown, read_build};
 use reana_model::{Requirement, Target};
 
-use crate::archive::unpack::unpack;
+use crate::archive::unpack::unpack_folder;
 
 /// What the build of an sdist needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,14 +25,15 @@ pub enum BuildAnswer {
     Unknown(String),
 }
 
-/// Reads what the build of an sdist needs, for a target.
-pub fn read_build_requirements(bytes: &[u8], file_name: &str, target: &Target) -> BuildAnswer {
-    read(bytes, file_name, target).unwrap_or_else(BuildAnswer::Unknown)
+/// Reads what the build of the project in a folder of an archive (its top, where empty) needs, for a target.
+pub fn read_build_requirements(bytes: &[u8], file_name: &str, folder: &str, target: &Target) -> BuildAnswer {
+    read(bytes, file_name, folder, target).unwrap_or_else(BuildAnswer::Unknown)
 }
 
-fn read(bytes: &[u8], file_name: &str, target: &Target) -> Result<BuildAnswer, String> {
-    let project = unpack(bytes, file_name).map_err(|error| error.to_string())?;
-    let needs = read_build(&project, file_name, target).map_err(|problem| problem.to_string())?;
+fn read(bytes: &[u8], file_name: &str, folder: &str, target: &Target) -> Result<BuildAnswer, String> {
+    let project = unpack_folder(bytes, file_name, folder).map_err(|error| error.to_string())?;
+    let shown = if folder.is_empty() { file_name.to_owned() } else { format!("{file_name}/{folder}") };
+    let needs = read_build(&project, &shown, target).map_err(|problem| problem.to_string())?;
     Ok(build_answer(needs))
 }
 

@@ -75,7 +75,22 @@ pub fn read(
     version: &Version,
     target: &Target,
 ) -> SdistAnswer {
-    let answer = open(bytes, file_name, package, version).and_then(|sdist| sdist.answer(target));
+    match unpack(bytes, file_name) {
+        Ok(project) => read_unpacked(project, file_name, package, version, target),
+        Err(error @ ArchiveError::Unsupported(_)) => SdistAnswer::Unreadable { reason: error.to_string() },
+        Err(error) => SdistAnswer::Invalid { reason: error.to_string() },
+    }
+}
+
+/// Reads an unpacked sdist; `file_name` is what messages call it.
+pub(crate) fn read_unpacked(
+    project: Project,
+    file_name: &str,
+    package: &PackageName,
+    version: &Version,
+    target: &Target,
+) -> SdistAnswer {
+    let answer = open(project, file_name, package, version).and_then(|sdist| sdist.answer(target));
     answer.unwrap_or_else(|refusal| match refusal {
         Refusal::Unreadable(reason) => SdistAnswer::Unreadable { reason },
         Refusal::Invalid(reason) => SdistAnswer::Invalid { reason },
@@ -83,15 +98,11 @@ pub fn read(
 }
 
 fn open<'a>(
-    bytes: &[u8],
+    project: Project,
     file_name: &'a str,
     package: &'a PackageName,
     version: &'a Version,
 ) -> Result<Sdist<'a>, Refusal> {
-    let project = unpack(bytes, file_name).map_err(|error| match error {
-        ArchiveError::Unsupported(_) => Refusal::Unreadable(error.to_string()),
-        _ => Refusal::Invalid(error.to_string()),
-    })?;
     // PKG-INFO that can't be understood says nothing; it is not needed for a build either.
     let pkg_info = project.bytes("PKG-INFO").and_then(|bytes| parse_core(bytes).ok());
     if let Some(name) = pkg_info.as_ref().map(|fields| &fields.name) {

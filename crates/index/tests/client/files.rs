@@ -286,10 +286,84 @@ fn archives_by_address() {
     assert_eq!(server.take_log(), ["200 /archive/v2.tar.gz"]);
     assert_eq!(direct(&format!("#egg=a&sha256={sha256}"), Some("a")), "a 2.0 1");
     assert_eq!(direct("", Some("b")), "`v2.tar.gz` can't be used: it is a, not b");
-    assert_eq!(
-        direct("#subdirectory=x", None),
-        "the requirements of `v2.tar.gz` can't be read: only archives with the project at their top are read"
-    );
+}
+
+/// As pip reads them: the folder is counted from below the archive's one folder, if there is but one.
+#[test]
+fn a_folder_of_an_archive() {
+    let (server, cache) = (IndexServer::new(), folder());
+    let project = |name: &str, requires: &str| {
+        format!(
+            "[build-system]\nrequires = [\"setuptools\"]\n[project]\nname = \"{name}\"\nversion = \"2.0\"\ndependencies = [\"{requires}\"]\n"
+        )
+    };
+    let (own, deep, top) = (project("own", "b"), project("deep", "c"), project("top", "d"));
+    let setup = "from setuptools import setup\nsetup(name='odd', version=unknown())\n";
+    let one = [
+        ("a-v2/pyproject.toml", top.as_str()),
+        ("a-v2/pkg/pyproject.toml", &own),
+        ("a-v2/pkg/p%20q/x/pyproject.toml", &deep),
+        ("a-v2/odd/setup.py", setup),
+    ];
+    let two = [("pkg/pyproject.toml", own.as_str()), ("README", ""), ("docs/x.md", "")];
+    server.put("/a-2.0.tar.gz", Reply::file(reana_testkit::tar_gz(&one)).with_etag());
+    server.put("/v2.zip", Reply::file(reana_testkit::zip(&one)).with_etag());
+    server.put("/two.zip", Reply::file(reana_testkit::zip(&two)).with_etag());
+    let wheel = Wheel::new("w", "1.0").requires(["e"]);
+    server.put(&format!("/{}", wheel.file_name()), Reply::file(wheel.bytes()).with_etag());
+    let ask = |client: &Client, path: &str, package: Option<&str>| match client.direct(
+        &server.url(path),
+        package.map(name).as_ref(),
+        &target(),
+    ) {
+        Ok(direct) => {
+            let requires = direct.metadata.requires_dist.iter().map(|it| it.name.to_string());
+            format!("{} {} {}", direct.name, direct.version, requires.collect::<Vec<_>>().join(" "))
+        }
+        Err(error) => bare(&server, &error.to_string()),
+    };
+    let mut all = Vec::new();
+    for offline in [false, true] {
+        let client = client(Settings { offline, ..cached(settings(&server), &cache) });
+        let ask = |path: &str, package: Option<&str>| ask(&client, path, package);
+        assert_eq!(ask("/a-2.0.tar.gz", Some("top")), "top 2.0 d");
+        for archive in ["/a-2.0.tar.gz", "/v2.zip"] {
+            let of = |fragment: &str, package: Option<&str>| ask(&format!("{archive}{fragment}"), package);
+            assert_eq!(of("#subdirectory=pkg", Some("own")), "own 2.0 b");
+            assert_eq!(of("#egg=own&subdirectory=./pkg//", None), "own 2.0 b");
+            assert_eq!(of("#subdirectory=pkg/p%20q/x", Some("deep")), "deep 2.0 c");
+        }
+        assert_eq!(ask("/v2.zip#subdirectory=", Some("top")), "top 2.0 d");
+        assert_eq!(ask("/two.zip#subdirectory=pkg", Some("own")), "own 2.0 b");
+        assert_eq!(ask(&format!("/{}#subdirectory=x", wheel.file_name()), Some("w")), "w 1.0 e");
+        let mut refused = String::new();
+        for (folder, package) in [
+            ("pkg", "top"),
+            ("absent", "own"),
+            ("pkg/pyproject.toml", "own"),
+            ("pkg/p%20q", "own"),
+            ("odd", "odd"),
+            ("..", "own"),
+            ("pkg/../pkg", "own"),
+            ("/pkg", "own"),
+        ] {
+            refused += &ask(&format!("/v2.zip#subdirectory={folder}"), Some(package));
+            refused.push('\n');
+        }
+        all.push(refused);
+    }
+    assert_eq!(all[0], all[1]);
+    expect![[r#"
+        `v2.zip` can't be used: it is own, not top
+        `v2.zip` can't be used: the archive has no folder `absent`
+        `v2.zip` can't be used: the archive has no folder `pkg/pyproject.toml`
+        the requirements of `v2.zip` can't be read: v2.zip/pkg/p%20q/: no setup.py, setup.cfg or pyproject.toml that declares a project
+        the requirements of `v2.zip` can't be read: v2.zip/odd/setup.py:2: cannot evaluate `unknown`: it raises NameError: name 'unknown' is not defined
+        `v2.zip` can't be used: `#subdirectory=..` does not name a folder inside of it
+        `v2.zip` can't be used: `#subdirectory=pkg/../pkg` does not name a folder inside of it
+        `v2.zip` can't be used: `#subdirectory=/pkg` does not name a folder inside of it
+    "#]]
+    .assert_eq(&all[0]);
 }
 
 #[test]
