@@ -542,3 +542,49 @@ fn four_requests_at_most_and_one_when_warm() {
     assert_eq!(word(&fleet.verdict(&[], 0)), "same");
     assert_eq!(proxy.take_log(), ["200 /v2/reana/app/manifests/1.0"]);
 }
+
+/// What the address of the sources has besides a host and a path is no label.
+#[test]
+fn sources_are_told_without_secrets() {
+    let fleet = Fleet::at("127.0.0.1:9", &World::new());
+    for (origin, told) in [
+        ("https://me:s3cret@x.test/a/b.git", Some("https://x.test/a/b")),
+        ("https://x.test/a/b.git?access_token=s3cret#x", Some("https://x.test/a/b")),
+        ("git@x.test:a/b.git", Some("https://x.test/a/b")),
+        ("https://x.test/a --build-arg=E=1", None),
+        ("/home/me/s3cret", None),
+    ] {
+        fleet.git(&["config", "remote.origin.url", origin]);
+        let labels = fleet.labels();
+        let source = labels.get("org.opencontainers.image.source").map(String::as_str);
+        assert_eq!(source, told, "{origin}");
+        assert!(!labels.keys().any(|name| name.contains("build-arg")), "{labels:?}");
+    }
+}
+
+/// Two folders of one name, in one run.
+#[test]
+fn one_tag_for_two_images_is_refused() {
+    let Some((_registry, fleet)) = ready() else { return };
+    let settings = fleet.place.sandbox.read("reana-lock.toml").replace("components = ['app']\n", "");
+    for at in ["a", "b"] {
+        let folder = format!("{at}/app");
+        fleet.place.file(&format!("{at}/reana-lock.toml"), &settings);
+        fleet.place.file(&format!("{folder}/Dockerfile"), "FROM scratch\n");
+        fleet.place.file(&format!("{folder}/file"), at);
+        git(&fleet.place, &folder, &["init", "-q"]);
+        git(&fleet.place, &folder, &["add", "-A"]);
+        git(&fleet.place, &folder, &["commit", "-q", "-m", "first"]);
+        git(&fleet.place, &folder, &["tag", "1.0"]);
+        let _ = fleet.place.run(&["guard", &folder]).expect_code(0);
+    }
+    let output = fleet.place.run(&["guard", "a/app", "b/app"]).expect_code(1);
+    let host = &fleet.host;
+    for (other, line) in ["b/app", "a/app"].into_iter().zip(output.stdout.lines().step_by(2)) {
+        assert_eq!(
+            line,
+            format!("app 1.0 refused: {host}/reana/app:1.0 would be pushed from {other} as well")
+        );
+    }
+    assert_eq!(output.stdout.matches("names of their own").count(), 2, "{output}");
+}

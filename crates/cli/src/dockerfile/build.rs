@@ -78,7 +78,7 @@ pub(crate) fn outside(
         build_args,
         lock,
         found: Outside::default(),
-        stages: Vec::new(),
+        stages: BTreeSet::new(),
         budget: Budget::default(),
         nested: 0,
     };
@@ -90,7 +90,7 @@ pub(crate) fn outside(
                 reader.from(&instruction, &global);
                 local = Variables::default();
             }
-            "ARG" if reader.stages.is_empty() => reader.arguments(&instruction, &mut global, None),
+            "ARG" if !reader.found.has_stage => reader.arguments(&instruction, &mut global, None),
             "ARG" => reader.arguments(&instruction, &mut local, Some(&global)),
             "ENV" => super::set_environment(&instruction.rest, &mut local, &mut reader.budget),
             "COPY" => reader.flags(&instruction, "--from="),
@@ -123,7 +123,8 @@ struct Reader<'a> {
     build_args: &'a BTreeMap<String, String>,
     lock: &'a str,
     found: Outside,
-    stages: Vec<Stage>,
+    /// What the stages are called, in small letters.
+    stages: BTreeSet<String>,
     budget: Budget,
     nested: u32,
 }
@@ -133,13 +134,13 @@ impl Reader<'_> {
         let text = substitute(&instruction.rest, global, &mut self.budget);
         let Some(stage) = Stage::from(&text, instruction.line) else { return };
         self.image(&stage.base.clone(), instruction.line);
-        self.stages.push(stage);
+        self.stages.extend(stage.name);
         self.found.has_stage = true;
     }
 
     /// Takes an image, unless it is an earlier stage or nothing.
     fn image(&mut self, name: &str, line: u32) {
-        let is_stage = self.stages.iter().any(|stage| stage.is_called(name));
+        let is_stage = self.stages.contains(&name.to_lowercase());
         if !is_stage && name != "scratch" && !name.is_empty() {
             self.found.images.push(Place { line, what: name.to_owned() });
         }

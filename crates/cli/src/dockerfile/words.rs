@@ -320,7 +320,7 @@ const BUILDERS: [&str; 8] = [
 ];
 
 /// The longest that is written between braces; a bound, so that many open ones cost little.
-const LONGEST: usize = 4096;
+const LONGEST: usize = 512;
 
 /// Where the brace is closed that was opened before this.
 fn closing(text: &str) -> Option<usize> {

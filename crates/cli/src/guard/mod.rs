@@ -4,7 +4,7 @@
 pub(crate) mod ledger;
 mod lock;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use reana_images::{Description, Digest, Record, Reference, Tag};
 use reana_model::PackageName;
@@ -95,6 +95,7 @@ impl<'a> Candidates<'a> {
                 Ok(())
             })?;
         }
+        refuse_same_names(&mut all);
         Ok(Self { all, clients })
     }
 }
@@ -161,6 +162,35 @@ impl Candidate {
     /// Where the sources are, without credentials.
     pub(crate) fn source(&self) -> Option<String> {
         describe::origin(&self.image.member.folder)
+    }
+}
+
+/// Refuses images of one run that would be pushed under one tag: whichever came last would take it.
+fn refuse_same_names(all: &mut [Candidate]) {
+    let shown = |candidate: &Candidate| {
+        let folder = &candidate.image.member.shown;
+        if folder.is_empty() { ".".to_owned() } else { folder.clone() }
+    };
+    let mut by_name: BTreeMap<Reference, Vec<String>> = BTreeMap::new();
+    for candidate in &*all {
+        if let Ok(built) = &candidate.outcome {
+            by_name.entry(built.reference.clone()).or_default().push(shown(candidate));
+        }
+    }
+    for candidate in all {
+        let Ok(built) = &candidate.outcome else { continue };
+        let here = shown(candidate);
+        let others = by_name.get(&built.reference).into_iter().flatten().filter(|folder| **folder != here);
+        let others: Vec<&str> = others.map(String::as_str).collect();
+        if !others.is_empty() {
+            candidate.refusals.push(Refusal {
+                reason: format!("{} would be pushed from {} as well", built.reference, others.join(", ")),
+                advice:
+                    "give them names of their own: folders that are called differently, or another `prefix` \
+                         under [images] in each reana-lock.toml"
+                        .to_owned(),
+            });
+        }
     }
 }
 

@@ -13,12 +13,10 @@ struct Word<'a> {
 }
 
 pub(super) fn find(text: &str) -> References {
-    let mut found = References::default();
-    let mut stages: BTreeSet<String> = BTreeSet::new();
-    let mut arguments: BTreeMap<String, Placed> = BTreeMap::new();
+    let mut reader = Reader { text, ..Reader::default() };
     let mut heredocs: VecDeque<HereDocument> = VecDeque::new();
     let escape = escape_character(text);
-    let (mut start, mut is_continued) = (0, false);
+    let (mut start, mut instruction, mut joined) = (0, Vec::new(), String::new());
     for (at, whole) in text.split_inclusive('\n').enumerate() {
         // Builders pass over a byte order mark, too.
         let mark = if at == 0 && whole.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -31,28 +29,49 @@ pub(super) fn find(text: &str) -> References {
             }
             continue;
         }
-        let is_comment = line.trim_start().starts_with('#');
-        if is_comment || line.trim().is_empty() {
+        if line.trim_start().starts_with('#') || line.trim().is_empty() {
             continue;
         }
-        let is_start = !is_continued;
-        is_continued = line.ends_with(escape);
-        let words = words(line, line_start, at + 1);
-        let keyword = words.first().map(|word| word.text.to_uppercase()).unwrap_or_default();
-        if !is_start || matches!(keyword.as_str(), "RUN" | "COPY" | "ADD") {
-            heredocs.extend(here_documents(line));
+        let continued = line.strip_suffix(escape);
+        let piece = continued.unwrap_or(line);
+        instruction.extend(words(piece, line_start, at + 1));
+        joined.push_str(piece);
+        joined.push(' ');
+        if continued.is_none() {
+            if matches!(keyword(&instruction).as_str(), "RUN" | "COPY" | "ADD" | "ONBUILD") {
+                heredocs.extend(here_documents(&joined));
+            }
+            reader.instruction(&instruction);
+            instruction.clear();
+            joined.clear();
         }
-        if !is_start {
-            continue;
-        }
-        match keyword.as_str() {
-            "FROM" => from(&words, &mut stages, &arguments, &mut found),
-            "ARG" if stages.is_empty() => argument(&words, text, &mut arguments),
-            "COPY" => copy(&words, text, &stages, &mut found),
+    }
+    reader.instruction(&instruction);
+    reader.found
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reader<'t> {
+    text: &'t str,
+    stages: BTreeSet<String>,
+    arguments: BTreeMap<String, Placed>,
+    found: References,
+}
+
+impl Reader<'_> {
+    fn instruction(&mut self, words: &[Word<'_>]) {
+        match keyword(words).as_str() {
+            "FROM" => from(words, self.text, &mut self.stages, &self.arguments, &mut self.found),
+            "ARG" if self.stages.is_empty() => argument(words, self.text, &mut self.arguments),
+            "COPY" => copy(words, self.text, &self.stages, &mut self.found),
             _ => {}
         }
     }
-    found
+}
+
+fn keyword(words: &[Word<'_>]) -> String {
+    words.first().map(|word| word.text.to_uppercase()).unwrap_or_default()
 }
 
 fn words(line: &str, line_start: usize, number: usize) -> Vec<Word<'_>> {
@@ -114,12 +133,12 @@ fn here_documents(line: &str) -> Vec<HereDocument> {
 
 impl Word<'_> {
     /// The rest of the word from a byte of it on, without quotes around.
-    fn placed(&self, from: usize, whole: Option<&str>) -> Option<Placed> {
+    fn placed(&self, from: usize, whole: &str) -> Option<Placed> {
         let rest = self.text.get(from..)?;
         let inner = rest.trim_matches(['"', '\'']);
         let quote = rest.len() - rest.trim_start_matches(['"', '\'']).len();
         let start = self.start + from + quote;
-        let before = whole.and_then(|text| text.get(self.line_start..start));
+        let before = whole.get(self.line_start..start);
         let column = before.map_or(start - self.line_start, |before| before.chars().count()) + 1;
         Some(Placed {
             text: inner.to_owned(),
@@ -132,6 +151,7 @@ impl Word<'_> {
 
 fn from(
     words: &[Word<'_>],
+    text: &str,
     stages: &mut BTreeSet<String>,
     arguments: &BTreeMap<String, Placed>,
     found: &mut References,
@@ -151,7 +171,7 @@ fn from(
         return;
     }
     let name = image.text.strip_prefix('$').map(|name| name.trim_matches(['{', '}']));
-    let placed = name.and_then(|name| arguments.get(name).cloned()).or_else(|| image.placed(0, None));
+    let placed = name.and_then(|name| arguments.get(name).cloned()).or_else(|| image.placed(0, text));
     if let Some(placed) = placed {
         found.add(Form::Whole(placed), "FROM", Policy::Build);
     }
@@ -161,7 +181,7 @@ fn from(
 fn argument(words: &[Word<'_>], text: &str, arguments: &mut BTreeMap<String, Placed>) {
     for word in words.iter().skip(1) {
         if let Some((name, _)) = word.text.split_once('=')
-            && let Some(placed) = word.placed(name.len() + 1, Some(text))
+            && let Some(placed) = word.placed(name.len() + 1, text)
         {
             arguments.insert(name.to_owned(), placed);
         }
@@ -175,7 +195,7 @@ fn copy(words: &[Word<'_>], text: &str, stages: &BTreeSet<String>, found: &mut R
         let is_number = source.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number
             && !stages.contains(&source.to_lowercase())
-            && let Some(placed) = word.placed(FLAG.len(), Some(text))
+            && let Some(placed) = word.placed(FLAG.len(), text)
         {
             found.add(Form::Whole(placed), "COPY --from", Policy::Build);
         }

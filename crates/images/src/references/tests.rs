@@ -153,6 +153,18 @@ fn odd_dockerfiles() {
     );
     check(
         FileKind::Dockerfile,
+        "FROM \\\n  # why\n\n  a:latest \\\n  AS b\nRUN <<A cat \\\n  x\nFROM y\nA\nARG X \\\n  Y=z\nCOPY \\\n  --from=c:latest a b\nFROM B\nFROM d:latest \\",
+        &expect![[r#"
+            4:3 FROM a:latest Build Some(Word("latest"))
+            13:10 COPY --from c:latest Build Some(Word("latest"))
+            15:6 FROM d:latest Build Some(Word("latest"))
+            > "  a:latest@DIGEST \\"
+            > "  --from=c:latest@DIGEST a b"
+            > "FROM d:latest@DIGEST \\"
+        "#]],
+    );
+    check(
+        FileKind::Dockerfile,
         "# escape=`\nFROM a:latest\nRUN b `\n  FROM c\nRUN d \\\nFROM e:latest\n",
         &expect![[r#"
             2:6 FROM a:latest Build Some(Word("latest"))

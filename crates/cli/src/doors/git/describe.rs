@@ -119,7 +119,8 @@ pub(crate) fn own(folder: &Path) -> Result<Git, DescribeError> {
 /// Where a repository was cloned from, as people visit it: without credentials, and `git@host:path` as an address.
 pub(crate) fn origin(folder: &Path) -> Option<String> {
     let text = own(folder).ok()?.line(&["config", "--get", "remote.origin.url"]).ok()?;
-    let text = text.trim();
+    // What stands behind the path may be a token, and labels are for everybody.
+    let text = text.trim().split(['?', '#']).next()?;
     if let Some((scheme, rest)) = text.split_once("://") {
         let scheme = if scheme == "ssh" || scheme == "git" { "https" } else { scheme };
         let (host, path) = rest.split_once('/')?;
