@@ -456,3 +456,20 @@ fn what_names_no_base_is_refused() {
         assert!(output.stderr.contains(why), "{dockerfile}: {output}");
     }
 }
+
+#[test]
+fn odd_ways_to_fetch() {
+    let check = |line: &str, expected: &[&str]| {
+        let place = place(&World::new());
+        place.file("app/Dockerfile", format!("FROM scratch\n{line}\n"));
+        let json = json(&place, &[]);
+        let unpinned = json["unpinned"].as_array().expect("a list").iter();
+        let unpinned: Vec<&str> = unpinned.filter_map(|place| place["what"].as_str()).collect();
+        assert_eq!(unpinned, expected, "{line}");
+    };
+    check("RUN pip install a # not b", &["pip installs a without an exact version"]);
+    check("RUN pip install a==1 # not b", &[]);
+    check("RUN python3 -mpip install a", &["pip installs a without an exact version"]);
+    check("ADD [\"https://x.test/a\", \"/\"]", &["`ADD https://x.test/a` takes what is there"]);
+    check("ADD [\"a\", \"/\"]", &[]);
+}

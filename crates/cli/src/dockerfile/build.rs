@@ -180,7 +180,9 @@ impl Reader<'_> {
             return;
         }
         let sources = words.split_last().map_or(&[][..], |(_, sources)| sources);
-        let fetched = sources.iter().filter(|word| {
+        // `ADD ["https://...", "/"]` is a list.
+        let sources = sources.iter().map(|word| word.trim_start_matches('[').trim_end_matches(','));
+        let fetched = sources.filter(|word| {
             ["http://", "https://", "git@", "git://", "ssh://"].iter().any(|start| word.starts_with(start))
         });
         for source in fetched {

@@ -161,6 +161,8 @@ pub(super) fn commands(rest: &str) -> Vec<Vec<Word>> {
             let shell = ["if", "then", "else", "elif", "do", "while", "{", "(", "!", "exec", "sudo"];
             shell.contains(&word.1.as_str()) || word.1.starts_with("--")
         };
+        let comment = words.iter().position(|(_, word)| word.starts_with('#'));
+        words.truncate(comment.unwrap_or(words.len()));
         let lead = words.iter().take_while(|word| leads(word)).count();
         words.drain(..lead);
         match script(&words) {
