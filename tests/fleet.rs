@@ -1,6 +1,8 @@
 //! `reana-lock fleet`: who requires whom, and how each repository stands.
 #![expect(clippy::disallowed_methods, reason = "tests make locks that are no text")]
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use expect_test::{Expect, expect};
 
 use crate::checkouts::{Checkouts, checkouts};
@@ -225,4 +227,23 @@ fn odd_repositories() {
         );
         assert_eq!(fleet.git(name, &["status", "--porcelain"]), "", "{name}");
     }
+}
+
+#[test]
+fn a_folder_that_can_not_be_looked_into() {
+    let fleet = checkouts();
+    let folder = fleet.place.path("fleet/reana-db");
+    let mode =
+        |mode| std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).expect("a mode");
+    mode(0);
+    if std::fs::read_dir(&folder).is_ok() {
+        mode(0o755);
+        return eprintln!("SKIPPED: this user may look into every folder");
+    }
+    let told = "warning: [ROOT]/fleet/reana-db: can't read: Permission denied (os error 13); if a component is in it, it is left out\n";
+    for args in [&["fleet"][..], &["bump", "-n", "reana-commons"], &["compile", "-n"]] {
+        let output = fleet.run(args).expect_code(0);
+        assert!(output.stderr.starts_with(told), "{args:?}: {}", output.stderr);
+    }
+    mode(0o755);
 }

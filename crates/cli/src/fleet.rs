@@ -7,6 +7,7 @@ use reana_model::Origin;
 use crate::config::{self, ComponentSettings, Config, ConfigError};
 use crate::doors::disk::{self, DiskError, Entry};
 use crate::paths;
+use crate::ui::Ui;
 
 pub(crate) mod census;
 pub(crate) mod images;
@@ -96,6 +97,11 @@ pub(crate) enum Note {
     LinkOutside {
         /// The link's name.
         name: String,
+    },
+    /// A folder in which nothing may be looked at, so that a component may be missed.
+    Unreadable {
+        /// Which one, and why.
+        why: String,
     },
     /// A table of `reana-lock.toml` for a component that is not there.
     NoSuchComponent {
@@ -225,6 +231,19 @@ fn but(seen: &[String]) -> String {
     format!(" (a manifest alone, without a lock or a Dockerfile that installs from one: {})", seen.join(", "))
 }
 
+impl Note {
+    /// Says it: what may be missed to everybody, the rest to those who asked for more.
+    pub(crate) fn tell(&self, ui: &Ui) {
+        match self {
+            Self::Unreadable { .. } => ui.warn(&self.to_string()),
+            Self::NotLocked { .. }
+            | Self::LinkOutside { .. }
+            | Self::NoSuchComponent { .. }
+            | Self::ForeignConfig { .. } => ui.detail(&self.to_string()),
+        }
+    }
+}
+
 impl std::fmt::Display for Note {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -234,6 +253,7 @@ impl std::fmt::Display for Note {
                 "{name} is not locked: it has a manifest, but neither a lock nor a Dockerfile that installs from one"
             ),
             Self::LinkOutside { name } => write!(f, "{name} is a link that leads outside, and not looked at"),
+            Self::Unreadable { why } => write!(f, "{why}; if a component is in it, it is left out"),
             Self::NoSuchComponent { name, place } => {
                 write!(f, "{place}: there is no component `{name}`, and what is said about it goes unused")
             }

@@ -40,7 +40,7 @@ pub(super) fn note(root: &Path, commits: &[(String, Commit)]) -> Result<(), Fail
     let note = Note { format: FORMAT, repositories: commits.iter().map(noted).collect() };
     let mut bytes = serde_json::to_vec_pretty(&note).unwrap_or_default();
     bytes.push(b'\n');
-    disk::write(&root.join(FILE), &bytes).map_err(|error| from_disk(&error))
+    disk::write(&root.join(FILE), &bytes).map_err(|error| from_disk(&error).hint("nothing was changed"))
 }
 
 /// Takes the note away.

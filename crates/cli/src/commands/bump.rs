@@ -27,7 +27,7 @@ pub(crate) fn run(args: &BumpArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> 
     }
     let census =
         census::census(args.fleet.as_deref(), &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
-    census.notes.iter().for_each(|note| ui.detail(&note.to_string()));
+    census.notes.iter().for_each(|note| note.tell(ui));
     let recovered = journal::recover(&census.root).map_err(|error| Failure::from_journal(&error))?;
     recovered.iter().for_each(|recovered| ui.warn(&recovered.to_string()));
     finish(args, &census, ui)?;

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &CheckArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure>
     let args = CompileArgs { what, output, resolve, index };
     let plan = fleet::discover(&args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
     compile::check_usage(&args, &plan)?;
-    plan.notes.iter().for_each(|note| ui.detail(&note.to_string()));
+    plan.notes.iter().for_each(|note| note.tell(ui));
     all(&plan, &args, ui, env)
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &CompileArgs, ui: &Ui, env: &Env) -> Result<Exit, Failur
     let plan = fleet::discover(&args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
     check_usage(args, &plan)?;
     for note in &plan.notes {
-        ui.detail(&note.to_string());
+        note.tell(ui);
     }
     mend(&plan, ui)?;
     if args.output.check && explain.is_empty() {

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &FleetArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure>
     }
     let (census, words) = find(&args.what, env)?;
     for note in &census.notes {
-        ui.detail(&note.to_string());
+        note.tell(ui);
     }
     let wanted = census.named(&words).map_err(|error| Failure::from_fleet(&error))?;
     let (fleet, notes) = repositories::graph(&census);

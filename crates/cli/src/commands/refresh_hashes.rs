@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RefreshHashesArgs, ui: &Ui, env: &Env) -> Result<Exit, 
     let compile_args = CompileArgs { what, output, resolve, index };
     let plan = fleet::discover(&compile_args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
     compile::check_usage(&compile_args, &plan)?;
-    plan.notes.iter().for_each(|note| ui.detail(&note.to_string()));
+    plan.notes.iter().for_each(|note| note.tell(ui));
     if !args.dry_run {
         compile::mend(&plan, ui)?;
     }

@@ -74,7 +74,13 @@ pub(super) fn survey(root: &Path, config: &Config) -> Result<(Vec<Candidate>, Ve
                 continue;
             }
         }
-        candidates.extend(Candidate::at(&folder, name, config)?);
+        match Candidate::at(&folder, name, config)? {
+            Some(candidate) => candidates.push(candidate),
+            None => {
+                let unreadable = disk::names(&folder).err();
+                notes.extend(unreadable.map(|error| Note::Unreadable { why: error.to_string() }));
+            }
+        }
     }
     for listed in &config.components {
         let place = config.place_of("components");
