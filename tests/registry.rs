@@ -264,3 +264,31 @@ fn a_registry_that_is_down() {
     has_no_answer(&place, &[], "there is no connection to the registry");
     has_no_answer(&place, &["--offline"], "its registry is not asked (--offline)");
 }
+
+/// What is in no repository is asked by the settings of the folder that the run is in, or of one above.
+#[test]
+fn settings_above_hold_for_references_and_running_images() {
+    if !is_installed() {
+        return;
+    }
+    let registry = Registry::start(Door::Password);
+    let image = registry.push("reana/app", "1.0", &labels());
+    let name = format!("{}/reana/app:1.0", registry.host());
+    let place = place(&World::new());
+    place.file("../home/.docker/config.json", registry.docker_config());
+    place.file("app/values.yaml", format!("image: {name}\n"));
+    let old = format!("sha256:{}", "0".repeat(64));
+    let pods = serde_json::json!({ "kind": "Pod", "metadata": { "name": "p", "namespace": "n" }, "spec": {
+        "nodeName": "a", "containers": [{ "name": "c", "image": name }] }, "status": { "containerStatuses": [{
+        "name": "c", "image": name, "imageID": format!("{}/reana/app@{old}", registry.host()) }] } });
+    place.file("app/pods.json", pods.to_string());
+    let pin = ["images", "pin", "values.yaml"];
+    let output = place.run_in("app", &pin).expect_code(4);
+    assert!(output.stderr.contains("`--registry-ca FILE` trusts"), "{output}");
+    let authority = registry.authority().to_string_lossy().into_owned();
+    place.file("reana-lock.toml", format!("[images]\nregistry-ca = '{authority}'\n"));
+    let output = place.run_in("app", &pin).expect_code(0);
+    assert!(output.stdout.contains(&format!("+image: {name}@{image}\n")), "{output}");
+    let output = place.run_in("app", &["running", "--drift", "--input=pods.json"]).expect_code(1);
+    assert!(output.stdout.contains("stands for something else in the registry"), "{output}");
+}
