@@ -292,3 +292,32 @@ fn settings_above_hold_for_references_and_running_images() {
     let output = place.run_in("app", &["running", "--drift", "--input=pods.json"]).expect_code(1);
     assert!(output.stdout.contains("stands for something else in the registry"), "{output}");
 }
+
+#[test]
+fn settings_that_can_not_be_meant() {
+    let place = place(&World::new());
+    place.file("app/Dockerfile", "FROM 127.0.0.1:9/a:1\n").file("app/none.pem", "none\n");
+    let refused = |args: &[&str], why: &str| {
+        let output = inputs(&place, args);
+        assert!(output.to_string().contains(why), "{output}");
+    };
+    refused(&["--registry-ca=none.pem"], "app/none.pem: it holds no certificate (PEM)");
+    refused(
+        &["--plain-http=http://x"],
+        "--plain-http: `http://x` is no registry: `host` or `host:port` is expected",
+    );
+    place.file("app/reana-lock.toml", "[images]\nplain-http = ['x/y']\n");
+    refused(&[], "reana-lock.toml:2: `x/y` is no registry");
+}
+
+/// Nobody is asked with `--offline`: the ledger may still say no.
+#[test]
+fn guard_and_record_without_the_network() {
+    let server = IndexServer::new();
+    let fleet = crate::guard::Fleet::at(&server.host(), &World::new());
+    let (word, why) = fleet.verdict(&["--offline"], 4);
+    assert_eq!((word.as_str(), why.as_str()), ("unknown", "its registry is not asked (--offline)"));
+    let output = fleet.run(&["record", "--offline"]).expect_code(2);
+    assert!(output.stderr.contains("which is not asked"), "{output}");
+    assert_eq!(server.seen().len(), 0);
+}

@@ -55,6 +55,8 @@ impl<'a> Clients<'a> {
 
     fn make(&self, config: &Config) -> Result<Client, Failure> {
         let mut settings = Settings::new(clock::now);
+        check_hosts(&self.args.plain_http, "--plain-http")?;
+        check_hosts(config.plain_http(), &config.place_of("images.plain-http").to_string())?;
         settings.plain_http = self.args.plain_http.iter().chain(config.plain_http()).cloned().collect();
         settings.cache.clone_from(&self.cache);
         let cwd = &self.env.cwd;
@@ -62,8 +64,17 @@ impl<'a> Clients<'a> {
         let named = config.registry_ca().map(|(file, place)| (file, place.to_string()));
         let from_env =
             self.env.ssl_cert_file.clone().map(|file| (cwd.join(file), "SSL_CERT_FILE".to_owned()));
-        for (file, place) in typed.or(named).into_iter().chain(from_env) {
+        let given = typed.or(named);
+        let is_given = given.is_some();
+        for (at, (file, place)) in given.into_iter().chain(from_env).enumerate() {
             let bytes = disk::read(&file).map_err(|error| Failure::input(format!("{place}: {error}")))?;
+            // The system's own may be empty.
+            if at == 0 && is_given && !bytes.windows(PEM.len()).any(|window| window == PEM) {
+                return Err(Failure::input(format!(
+                    "{place}: {}: it holds no certificate (PEM)",
+                    file.display()
+                )));
+            }
             settings.extra_roots_pem.extend(bytes);
             settings.extra_roots_pem.push(b'\n');
         }
@@ -102,6 +113,19 @@ impl<'a> Clients<'a> {
                 Err(std::iter::once(error.kind.to_string()).chain(hints).collect::<Vec<_>>().join("; "))
             }
         }
+    }
+}
+
+/// How a certificate begins.
+const PEM: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
+fn check_hosts(hosts: &[String], place: &str) -> Result<(), Failure> {
+    let is_host = |host: &String| !host.is_empty() && !host.contains(|c: char| c == '/' || c.is_whitespace());
+    match hosts.iter().find(|host| !is_host(host)) {
+        Some(other) => Err(Failure::input(format!(
+            "{place}: `{other}` is no registry: `host` or `host:port` is expected"
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -54,7 +54,7 @@ struct Judged<'c> {
 pub(crate) fn run(args: &GuardArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
     let candidates = Candidates::find(&args.image, env, ui)?;
     let ledgers = ledgers(&candidates, env)?;
-    let seen = ask(&candidates)?;
+    let seen = ask(&candidates, args.image.index.offline)?;
     let mut judged = Vec::new();
     for (candidate, seen) in candidates.all.iter().zip(seen) {
         let ledger = ledgers.get(&candidate.image.root);
@@ -83,12 +83,16 @@ fn ledgers(candidates: &Candidates<'_>, env: &Env) -> Result<BTreeMap<PathBuf, L
 }
 
 /// Asks the registries about all images that have a name; `None` for those without.
-fn ask(candidates: &Candidates<'_>) -> Result<Vec<Option<Seen>>, Failure> {
+fn ask(candidates: &Candidates<'_>, offline: bool) -> Result<Vec<Option<Seen>>, Failure> {
     let named = candidates.all.iter().map(|candidate| {
         let built = candidate.outcome.as_ref().ok()?;
         Some((&candidate.image.config, built.reference.clone()))
     });
     let named: Vec<Option<(&Config, Reference)>> = named.collect();
+    if offline {
+        let unasked = || Seen::NoAnswer("its registry is not asked (--offline)".to_owned());
+        return Ok(named.iter().map(|named| named.as_ref().map(|_| unasked())).collect());
+    }
     let asked: Vec<(&Config, Reference)> = named.iter().flatten().cloned().collect();
     let mut answers = candidates.clients.images(&asked, Scope::Labels)?.into_iter();
     Ok(named.iter().map(|named| named.as_ref().and_then(|_| answers.next()).map(seen)).collect())

@@ -18,6 +18,11 @@ pub(crate) fn run(args: &RecordArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure
     if args.image.format == Format::Github {
         return Err(Failure::input("--format github is for checks"));
     }
+    if args.image.index.offline {
+        return Err(Failure::input(
+            "--offline: what was pushed is recorded as its registry tells it, which is not asked",
+        ));
+    }
     let candidates = Candidates::find(&args.image, env, ui)?;
     let mut exit = Exit::Done;
     let mut values = Vec::new();
