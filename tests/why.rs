@@ -286,3 +286,20 @@ fn in_a_fleet() {
     "#]],
     );
 }
+
+#[test]
+fn the_lock_before_the_package() {
+    let place = place(&small_world());
+    place.file("one/requirements.in", "app\n").file("lib/setup.py", "");
+    let _ = place.compile(&["one/requirements.in"]).expect_code(0);
+    let output = place.run(&["why", "one", "lib"]).expect_code(2);
+    expect![[r#"
+        error: lib: there is no lock
+
+        hint: `reana-lock compile` makes it
+
+        hint: the package comes first: `reana-lock why lib one`
+    "#]].assert_eq(&output.stderr);
+    let output = place.run(&["why", "lib", "nowhere"]).expect_code(2);
+    assert!(!output.stderr.contains("comes first"), "{}", output.stderr);
+}

@@ -265,7 +265,10 @@ fn is_pip_install(words: &[String]) -> bool {
     let has = |names: &[&str]| words.iter().any(|word| names.contains(&base_name(word)));
     let is_pip = words.iter().any(|word| {
         let name = base_name(word);
-        name.strip_prefix("-m").unwrap_or(name).strip_prefix("pip").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+        name.strip_prefix("-m")
+            .unwrap_or(name)
+            .strip_prefix("pip")
+            .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
     });
     (is_pip && has(&["install", "sync", "wheel", "download"])) || has(&["pip-sync"])
 }

@@ -26,7 +26,14 @@ pub(crate) fn run(args: &WhyArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
     }
     let name = PackageName::new(args.name.clone()).map_err(|error| Failure::input(error.to_string()))?;
     let name = name.to_string();
-    let locks = written::find(args.lock.as_deref().unwrap_or("."), env)?;
+    let what = args.lock.as_deref().unwrap_or(".");
+    let locks = written::find(what, env).map_err(|failure| {
+        let is_turned = args.lock.is_some() && written::find(&args.name, env).is_ok();
+        if !is_turned {
+            return failure;
+        }
+        failure.hint(format!("the package comes first: `reana-lock why {what} {}`", args.name))
+    })?;
     let mut told = Vec::new();
     for written in &locks {
         if Graph::of(&written.lock).get(&name).is_none() {
