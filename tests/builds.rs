@@ -8,11 +8,11 @@ use reana_testkit::{Release, World};
 
 use crate::harness::{Place, place};
 
-const PYPROJECT: &str =
+pub(crate) const PYPROJECT: &str =
     "[build-system]\nrequires = []\nbuild-backend = 'own_backend'\nbackend-path = ['.']\n";
 
 /// A backend that needs nothing, leaves a trace where it ran, and says what only running it tells.
-const BACKEND: &str = r#"
+pub(crate) const BACKEND: &str = r#"
 import os
 
 def prepare_metadata_for_build_wheel(folder, config_settings=None):
@@ -38,7 +38,7 @@ fn ready() -> Place {
 }
 
 /// A Python with pip that can report (22.2), as the command would find it in the sandbox.
-fn python() -> Option<String> {
+pub(crate) fn python() -> Option<String> {
     let versions = ["3.13", "3.12", "3.11", "3.10", "3.9"];
     let found = versions.into_iter().find(|version| {
         let asked = Command::new(format!("python{version}"))

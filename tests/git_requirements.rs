@@ -269,6 +269,8 @@ fn nothing_of_a_repository_is_run_and_no_link_leads_out() {
     let output = own.refusal(&format!("own @ {}", own.url("")), &[], 2);
     expect![[r#"
         error: work: own could not be looked up: git+file://[ROOT]/own@[HEAD]/setup.py:4: cannot evaluate `open('VERSION')`: the path leads outside of the project
+
+        hint: `--allow-build own` builds it, which runs its code
     "#]].assert_eq(&output.replace(&own.head("HEAD")[..12], "[HEAD]"));
     assert!(!own.place.sandbox.exists("ran") && !own.place.sandbox.exists("own/ran"));
 }
@@ -317,4 +319,37 @@ fn pylocks_name_the_commit() {
     own.commit("4.0", "");
     assert!(!compile(&[]).contains("[HEAD]"), "the commit is kept");
     assert!(compile(&["-U"]).contains("[HEAD]"));
+}
+
+/// A backend that only a run of it tells from, with a link that leads out and one that doesn't.
+#[test]
+fn what_is_asked_for_is_built_from_the_commit() {
+    let own = repository();
+    own.place.file("secret.txt", "secret");
+    let backend = crate::builds::BACKEND.replace("app", "own").replace(
+        "import os\n",
+        "import os\nassert not os.path.lexists('out') and not os.path.exists('../.git')\nassert open('in').read() == 'kept'\n",
+    );
+    own.place.file("own/pkg/pyproject.toml", crate::builds::PYPROJECT);
+    own.place.file("own/pkg/own_backend.py", backend).file("own/kept.txt", "kept");
+    std::os::unix::fs::symlink("../../secret.txt", own.place.path("own/pkg/out")).expect("a link");
+    std::os::unix::fs::symlink("../kept.txt", own.place.path("own/pkg/in")).expect("a link");
+    own.git(&["add", "--all"]);
+    own.git(&["commit", "--quiet", "-m", "built"]);
+    let requirement = format!("own @ {}", own.url("#subdirectory=pkg"));
+    let short = own.head("HEAD");
+    expect![[r#"
+        error: work: own could not be looked up: git+file://[ROOT]/own@[HEAD]/pkg/pyproject.toml:3: cannot evaluate `build-backend = "own_backend"`: the build backend `own_backend` decides it
+
+        hint: `--allow-build own` builds it, which runs its code
+    "#]].assert_eq(&own.refusal(&requirement, &[], 2).replace(&short[..12], "[HEAD]"));
+    let Some(python) = crate::builds::python() else {
+        eprintln!("SKIPPED: no Python with a pip of 22.2 or later on PATH, so nothing can be built here");
+        return;
+    };
+    let args = ["--allow-build", "own", "--python-version", &python];
+    assert_eq!(
+        own.lock(&args),
+        ["base==1.1", "lib==1.5", "own @ git+file://[ROOT]/own@[HEAD]#subdirectory=pkg"]
+    );
 }

@@ -95,7 +95,13 @@ impl Failure {
         } else if let Some(error) = source.downcast_ref::<Arc<RepositoryError>>() {
             Self::from_repository(error)
         } else if let Some(error) = source.downcast_ref::<FolderError>() {
-            Self::input(error.to_string())
+            let failure = Self::input(error.to_string());
+            match error {
+                FolderError::NeedsBuild { name, .. } => {
+                    failure.hint(format!("`--allow-build {name}` builds it, which runs its code"))
+                }
+                _ => failure,
+            }
         } else {
             Self::no_answer(source.to_string())
         };

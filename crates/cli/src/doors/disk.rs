@@ -209,6 +209,13 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
     Ok(())
 }
 
+/// Writes a file that isn't there yet, with the folders above it. Nothing that stands there is written over or followed.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    path.parent().map_or(Ok(()), make_folder)?;
+    let written = File::create_new(path).and_then(|mut file| file.write_all(bytes));
+    written.map_err(|error| DiskError::of(path, "write", error))
+}
+
 /// The folder that a file is in, and the file's name.
 pub(crate) fn folder_and_name(path: &Path) -> Result<(PathBuf, String), DiskError> {
     let name = path.file_name().and_then(|name| name.to_str());

@@ -69,12 +69,12 @@ fn works(program: &Path, python: PythonVersion) -> bool {
     asked.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() == python.short())
 }
 
-/// Builds the metadata of the sdist at `archive`, its build requirements coming from `index_url` if given.
+/// Builds the metadata of the sdist or project folder at `place`, its build requirements coming from `index_url` if given.
 /// Its home is a folder of its own, so that no configuration or credential of the user reaches the code.
 pub(crate) fn build_metadata(
     python: PythonVersion,
     path: &std::ffi::OsStr,
-    archive: &Path,
+    place: &Path,
     index_url: Option<&str>,
 ) -> Result<BuiltMetadata, BuildError> {
     let program = find(python, path).ok_or_else(|| BuildError::NoPython(python.short()))?;
@@ -107,7 +107,7 @@ pub(crate) fn build_metadata(
     if let Some(url) = index_url {
         command.args(["--index-url", url]);
     }
-    let output = command.arg(archive).output()?;
+    let output = command.arg(place).output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();

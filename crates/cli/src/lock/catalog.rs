@@ -38,7 +38,7 @@ pub(crate) struct Builds {
     pub(crate) path: OsString,
     /// Where build requirements come from; `None` leaves it to pip.
     pub(crate) index_url: Option<String>,
-    /// What was built, by file name and Python: a build is slow, and several components may need the same.
+    /// What was built, by file name or address and Python: a build is slow, and several components may need the same.
     pub(crate) done: Mutex<HashMap<(String, Target), Built>>,
 }
 
@@ -64,6 +64,14 @@ pub(crate) enum FolderError {
     /// Its `#subdirectory=` leads outside.
     #[error("`{0}`: {1}")]
     Subdirectory(String, String),
+    /// The manifest of a repository can't be read; a build may tell.
+    #[error("{reason}")]
+    NeedsBuild {
+        /// The package.
+        name: PackageName,
+        /// What can't be read.
+        reason: String,
+    },
     /// A repository has no such folder.
     #[error("{0} has no folder `{1}`")]
     NoFolder(String, String),
@@ -93,7 +101,12 @@ impl RunCatalog {
         is_repository(url).then(|| self.repositories.pinned(url)).flatten()
     }
 
-    fn repository(&self, direct: &Direct, target: &Target) -> Result<Metadata, CatalogError> {
+    fn repository(
+        &self,
+        direct: &Direct,
+        name: &PackageName,
+        target: &Target,
+    ) -> Result<Arc<Metadata>, CatalogError> {
         let shared = |error: Arc<RepositoryError>| Box::new(error) as CatalogError;
         let (address, checkout) = self.repositories.checkout(&direct.url).map_err(shared)?;
         let shown = address.at(checkout.commit.get(..12).unwrap_or_default());
@@ -107,7 +120,18 @@ impl RunCatalog {
         } else {
             format!("/{}", address.subdirectory)
         };
-        project_metadata(&folder, &format!("{shown}{below}"), target)
+        let reason = match project_metadata(&folder, &format!("{shown}{below}"), target) {
+            Ok(metadata) => return Ok(Arc::new(metadata)),
+            Err(error) => error.to_string(),
+        };
+        if !self.builds.allowed.applies(name) {
+            return Err(Box::new(FolderError::NeedsBuild { name: name.clone(), reason }));
+        }
+        self.build_once(&address.at(&checkout.commit), target, || {
+            let room = tempfile::tempdir().map_err(BuildError::Io)?;
+            checkout.write_below(room.path())?;
+            self.build_at(&room.path().join(&address.subdirectory), &format!("{shown}{below}"), target)
+        })
     }
 
     /// The client, for hashes and progress.
@@ -116,13 +140,22 @@ impl RunCatalog {
     }
 
     fn build(&self, file: &DistFile, target: &Target) -> Result<Arc<Metadata>, CatalogError> {
-        let key = (file.name.file().to_owned(), *target);
+        self.build_once(file.name.file(), target, || self.build_now(file, target))
+    }
+
+    fn build_once(
+        &self,
+        what: &str,
+        target: &Target,
+        build: impl FnOnce() -> Result<Arc<Metadata>, CatalogError>,
+    ) -> Result<Arc<Metadata>, CatalogError> {
+        let key = (what.to_owned(), *target);
         // Held during the build: a second component that needs the same waits for it.
         let mut done = self.builds.done.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = done.get(&key) {
             return known.clone().map_err(CatalogError::from);
         }
-        let built = self.build_now(file, target).map_err(|error| error.to_string());
+        let built = build().map_err(|error| error.to_string());
         done.insert(key, built.clone());
         built.map_err(CatalogError::from)
     }
@@ -132,9 +165,18 @@ impl RunCatalog {
         let folder = tempfile::tempdir().map_err(BuildError::Io)?;
         let archive = folder.path().join(file.name.file());
         crate::doors::disk::write(&archive, &bytes)?;
+        self.build_at(&archive, file.name.file(), target)
+    }
+
+    fn build_at(
+        &self,
+        place: &std::path::Path,
+        shown: &str,
+        target: &Target,
+    ) -> Result<Arc<Metadata>, CatalogError> {
         let index = self.builds.index_url.as_deref();
-        let built = python::build_metadata(target.python, &self.builds.path, &archive, index)?;
-        Ok(Arc::new(metadata_of(&built, file.name.file())?))
+        let built = python::build_metadata(target.python, &self.builds.path, place, index)?;
+        Ok(Arc::new(metadata_of(&built, shown)?))
     }
 }
 
@@ -189,10 +231,10 @@ impl Catalog for RunCatalog {
         target: &Target,
     ) -> Result<DirectAnswer, CatalogError> {
         let local = if is_repository(&direct.url) {
-            Some(self.repository(direct, target)?)
+            Some(self.repository(direct, name, target)?)
         } else {
             let folder = folder_of(&direct.url).transpose()?;
-            folder.map(|folder| folder_metadata(&folder, &direct.given, target)).transpose()?
+            folder.map(|folder| folder_metadata(&folder, &direct.given, target).map(Arc::new)).transpose()?
         };
         if let Some(metadata) = local {
             if metadata.name != *name {
@@ -200,11 +242,7 @@ impl Catalog for RunCatalog {
                 let (folder, wanted) = (reana_lockfile::without_credentials(&direct.given), name.clone());
                 return Err(Box::new(FolderError::OtherName { folder, found, wanted }));
             }
-            return Ok(DirectAnswer {
-                version: metadata.version.clone(),
-                metadata: Arc::new(metadata),
-                sha256: None,
-            });
+            return Ok(DirectAnswer { version: metadata.version.clone(), metadata, sha256: None });
         }
         let answer = self.client.direct(&direct.url, Some(name), target)?;
         Ok(DirectAnswer { version: answer.version, metadata: answer.metadata, sha256: answer.sha256 })

@@ -247,6 +247,40 @@ pub(crate) struct Folder<'c> {
 /// The most links that are followed to one file.
 const MOST_LINKS: usize = 8;
 
+/// The most files that are written for a build, and the most bytes of them together.
+const MOST_FILES: usize = 20_000;
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Whether a path of a commit may be written: it leads nowhere else, and is nothing that git would heed.
+fn stays_inside(path: &str) -> bool {
+    let is_plain = |part: &str| !["", ".", ".."].contains(&part) && !part.eq_ignore_ascii_case(".git");
+    path.split('/').all(is_plain) && !path.contains(['\\', '\0'])
+}
+
+impl Checkout {
+    /// Writes its files below an empty folder, for a build. What is a link to a file becomes a copy of it, so that
+    /// nothing leads outside; other links and submodules are left out.
+    ///
+    /// # Errors
+    /// A reason, where a path would lead outside, or the whole is too large.
+    pub(crate) fn write_below(&self, root: &Path) -> Result<(), String> {
+        let sizes = self.files.values().map(|file| file.size);
+        if self.files.len() > MOST_FILES || sizes.fold(0, u64::saturating_add) > MOST_BYTES {
+            return Err(format!("it has more than {MOST_FILES} files, or {MOST_BYTES} bytes"));
+        }
+        let top = Folder { checkout: self, folder: "" };
+        for path in self.files.keys() {
+            if !stays_inside(path) {
+                return Err(format!("its file `{path}` would be written outside, or be taken for git's own"));
+            }
+            let Ok(file) = top.find(path) else { continue };
+            let bytes = self.objects.bytes(file).map_err(|error| format!("`{path}`: {error}"))?;
+            disk::write_new(&root.join(path), &bytes).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+}
+
 impl Folder<'_> {
     /// Whether there is such a folder at all.
     pub(crate) fn is_there(&self) -> bool {
@@ -307,5 +341,31 @@ impl Files for Folder<'_> {
         let within = paths.map_while(|path| path.strip_prefix(below.as_str()));
         let names: BTreeSet<&str> = within.filter_map(|path| path.split('/').next()).collect();
         names.into_iter().map(str::to_owned).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stays_inside;
+
+    #[test]
+    fn paths_that_may_be_written() {
+        for path in ["setup.py", "a/b.py", "..a/b..", ".gitignore", "a/.github/x"] {
+            assert!(stays_inside(path), "{path}");
+        }
+        for path in [
+            "",
+            "/etc/x",
+            "../x",
+            "a/../x",
+            "a/..",
+            "./x",
+            "a//b",
+            ".git/config",
+            "a/.GIT/hooks/x",
+            "a\\..\\x",
+        ] {
+            assert!(!stays_inside(path), "{path}");
+        }
     }
 }
