@@ -114,3 +114,33 @@ fn a_build_that_fails() {
     let said = place.refuses(&["--allow-build", "app", "--python-version", &python], 4);
     assert!(said.contains("no luck today") && said.contains("app"), "{said}");
 }
+
+#[test]
+fn archives_by_address() {
+    let Some(python) = python() else {
+        eprintln!("SKIPPED: no Python with a pip of 22.2 or later on PATH, so nothing can be built here");
+        return;
+    };
+    let place = ready();
+    let members = ["x/pyproject.toml", "x/own_backend.py", "x/p/pyproject.toml", "x/p/own_backend.py"];
+    let archive = reana_testkit::zip(&members.map(|path| {
+        let text = if path.ends_with(".py") { BACKEND } else { PYPROJECT };
+        (path, text)
+    }));
+    place.file("a.zip", &archive);
+    for (fragment, name) in [("", "app"), ("#subdirectory=p", "app"), ("#subdirectory=p", "lib")] {
+        let url = format!("file://{}{fragment}", place.path("a.zip").display());
+        place.file("requirements.in", format!("{name} @ {url}\n")).file("requirements.txt", "");
+        let said = place.refuses(&[], 4);
+        assert!(said.contains("--allow-build"), "{said}");
+        let args = ["--allow-build", name, "--python-version", &python];
+        if name == "lib" {
+            let said = place.refuses(&args, 2);
+            assert!(said.contains("holds app, not lib"), "{said}");
+        } else {
+            let _output = place.compile(&args).expect_code(0);
+            assert_eq!(place.pins("requirements.txt").last().map(String::as_str), Some("lib==1.0"));
+            assert!(place.lock().contains(&crate::harness::sha256(&archive)), "{}", place.lock());
+        }
+    }
+}

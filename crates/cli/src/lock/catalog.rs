@@ -8,9 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use reana_index::Client;
 use reana_manifest::{Extras, Files};
+use reana_model::file::CoreMetadata;
 use reana_model::metadata::{Grade, Metadata};
 use reana_model::requirement::{Direct, parse_specifiers_mended};
-use reana_model::{DistFile, Listing, Origin, PackageName, Requirement, Target, Version};
+use reana_model::requirements_file::fragment_value;
+use reana_model::{
+    DistFile, DistName, Listing, Origin, PackageName, Requirement, Sha256, Target, Version, Yanked,
+};
 use reana_resolver::{Catalog, CatalogError, DirectAnswer, MetadataAnswer, NamePolicy};
 
 use super::git_address::GitAddress;
@@ -168,6 +172,45 @@ impl RunCatalog {
         self.build_at(&archive, file.name.file(), target)
     }
 
+    /// An archive that was named by its address, or the project in a folder of it.
+    fn built_archive(
+        &self,
+        url: &str,
+        name: &PackageName,
+        target: &Target,
+    ) -> Result<DirectAnswer, CatalogError> {
+        let (address, _) = url.split_once('#').unwrap_or((url, ""));
+        let file = address.split('?').next().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+        let given = fragment_value(url, "sha256").map(str::parse::<Sha256>).transpose()?;
+        let bytes = self.client.download(&DistFile {
+            name: DistName::Sdist { file: file.to_owned(), version: Version::new([0]) },
+            url: address.to_owned(),
+            sha256: given,
+            size: None,
+            requires_python: None,
+            yanked: Yanked::No,
+            uploaded: None,
+            core_metadata: CoreMetadata::Absent,
+        })?;
+        let sha256 = Sha256::of(&bytes);
+        let folder = reana_index::subdirectory(url)?;
+        let metadata = self.build_once(&format!("{sha256}/{folder}"), target, || {
+            let room = tempfile::tempdir().map_err(BuildError::Io)?;
+            let archive = room.path().join(file);
+            crate::doors::disk::write_new(&archive, &bytes)?;
+            let place = match folder.as_str() {
+                "" => archive,
+                folder => format!("file://{}#subdirectory={folder}", archive.display()).into(),
+            };
+            self.build_at(&place, file, target)
+        })?;
+        if metadata.name != *name {
+            let (folder, found) = (reana_lockfile::without_credentials(url), metadata.name.to_string());
+            return Err(Box::new(FolderError::OtherName { folder, found, wanted: name.clone() }));
+        }
+        Ok(DirectAnswer { version: metadata.version.clone(), metadata, sha256: Some(sha256) })
+    }
+
     fn build_at(
         &self,
         place: &std::path::Path,
@@ -244,7 +287,15 @@ impl Catalog for RunCatalog {
             }
             return Ok(DirectAnswer { version: metadata.version.clone(), metadata, sha256: None });
         }
-        let answer = self.client.direct(&direct.url, Some(name), target)?;
+        let answer = match self.client.direct(&direct.url, Some(name), target) {
+            Err(error)
+                if matches!(*error, reana_index::Error::Unreadable { .. })
+                    && self.builds.allowed.applies(name) =>
+            {
+                return self.built_archive(&direct.url, name, target);
+            }
+            answer => answer?,
+        };
         Ok(DirectAnswer { version: answer.version, metadata: answer.metadata, sha256: answer.sha256 })
     }
 
