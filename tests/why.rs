@@ -299,7 +299,8 @@ fn the_lock_before_the_package() {
         hint: `reana-lock compile` makes it
 
         hint: the package comes first: `reana-lock why lib one`
-    "#]].assert_eq(&output.stderr);
+    "#]]
+    .assert_eq(&output.stderr);
     let output = place.run(&["why", "lib", "nowhere"]).expect_code(2);
     assert!(!output.stderr.contains("comes first"), "{}", output.stderr);
 }
