@@ -36,8 +36,8 @@ pub(super) fn default_sources(folder: &Path) -> Result<Vec<String>, FleetError> 
     let is_file = |name: &str| {
         disk::entry(&folder.join(name)) != Entry::Absent && disk::entry(&folder.join(name)) != Entry::Folder
     };
-    let declares = |name: &str, is_sign: &dyn Fn(&str) -> bool| match disk::read(&folder.join(name)) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).lines().any(|line| is_sign(line.trim())),
+    let declares = |name: &str, is_one: &dyn Fn(&str) -> bool| match disk::read(&folder.join(name)) {
+        Ok(bytes) => is_one(&String::from_utf8_lossy(&bytes)),
         // What can't be read may declare one: better to hear why than to hear that nothing is there.
         Err(disk::DiskError::Absent { .. }) => false,
         Err(_) => is_file(name),
@@ -48,9 +48,11 @@ pub(super) fn default_sources(folder: &Path) -> Result<Vec<String>, FleetError> 
     }
     let project = if is_file("setup.py") {
         Some("setup.py")
-    } else if declares("pyproject.toml", &is_project_table) {
+    } else if declares("pyproject.toml", &is_project) {
         Some("pyproject.toml")
-    } else if declares("setup.cfg", &|line| matches!(line, "[metadata]" | "[options]")) {
+    } else if declares("setup.cfg", &|text| {
+        text.lines().any(|line| matches!(line.trim(), "[metadata]" | "[options]"))
+    }) {
         Some("setup.cfg")
     } else {
         None
@@ -59,10 +61,9 @@ pub(super) fn default_sources(folder: &Path) -> Result<Vec<String>, FleetError> 
     Ok(sources)
 }
 
-/// A pyproject.toml with settings of tools alone is no manifest.
-fn is_project_table(line: &str) -> bool {
-    let key = line.split(['=', '#']).next().unwrap_or_default().replace([' ', '\t', '"', '\''], "");
-    matches!(key.as_str(), "[project]" | "[tool.poetry]" | "project")
-        || key.starts_with("[project.")
-        || key.starts_with("project.")
+/// A pyproject.toml with settings of tools alone is no manifest; one that is no TOML may be one.
+fn is_project(text: &str) -> bool {
+    let Ok(table) = text.trim_start_matches('\u{feff}').parse::<toml::Table>() else { return true };
+    let tool = table.get("tool").and_then(toml::Value::as_table);
+    table.contains_key("project") || tool.is_some_and(|tool| tool.contains_key("poetry"))
 }

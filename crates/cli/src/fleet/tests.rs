@@ -272,6 +272,9 @@ fn manifests_where_nothing_names_them() {
     check(&[("pyproject.toml", "[build-system]\n"), ("setup.cfg", "[options]\n")], &["setup.cfg"]);
     check(&[("pyproject.toml", "project = {}\n")], &["pyproject.toml"]);
     check(&[("pyproject.toml", "[tool.black]\n"), ("setup.cfg", "[flake8]\n")], &[]);
+    check(&[("pyproject.toml", "[tool.poetry.dependencies]\nsix = '*'\n")], &["pyproject.toml"]);
+    check(&[("pyproject.toml", "x = \"\"\"\n[project]\n\"\"\"\n")], &[]);
+    check(&[("pyproject.toml", "[project\nname = 'x'\n")], &["pyproject.toml"]);
     check(&[("requirements.in", "")], &["requirements.in"]);
     check(&[("requirements.txt", "")], &[]);
 }
