@@ -146,9 +146,10 @@ fn setuptools(
     let Some(project) = &pyproject.project else {
         let base = Base::read(reading, target)?;
         if base.files.is_empty() {
+            let has_own_table = pyproject.own_table.name.is_some() || pyproject.own_table.requires.is_some();
             let folder = Some(reading.shown("")).filter(|folder| !folder.is_empty());
             let origin = Origin::whole(folder.unwrap_or_else(|| ".".into()));
-            return Err(Problem::new(origin, ProblemKind::NoManifest));
+            return Err(Problem::new(origin, ProblemKind::NoManifest { has_own_table }));
         }
         return Ok(base.declared());
     };

@@ -16,12 +16,18 @@ pub struct Problem {
     pub kind: ProblemKind,
 }
 
+const OWN_TABLE: &str =
+    "; poetry's or flit's own table counts where `build-backend` in `[build-system]` is theirs";
+
 /// The kinds of problems.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProblemKind {
     /// None of the files that declare a project is there.
-    #[error("no setup.py, setup.cfg or pyproject.toml that declares a project")]
-    NoManifest,
+    #[error("no setup.py, setup.cfg or pyproject.toml that declares a project{}", if *has_own_table { OWN_TABLE } else { "" })]
+    NoManifest {
+        /// Whether pyproject.toml has a table of poetry's or flit's own, which doesn't count without their backend.
+        has_own_table: bool,
+    },
     /// A file can't be read.
     #[error("{0}")]
     File(FileError),

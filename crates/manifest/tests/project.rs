@@ -222,6 +222,12 @@ fn malformed_files_have_a_place() {
             error .: no setup.py, setup.cfg or pyproject.toml that declares a project
         "#]],
     );
+    check(
+        &[("pyproject.toml", "[tool.poetry]\nname = 'x'\nversion = '1'\n")],
+        &expect![[r#"
+            error .: no setup.py, setup.cfg or pyproject.toml that declares a project; poetry's or flit's own table counts where `build-backend` in `[build-system]` is theirs
+        "#]],
+    );
 }
 
 fn requirements(pyproject: &str, extras: &Extras, expected: &Expect) {

@@ -39,7 +39,7 @@ fn repository(census: &Census, member: &Member, notes: &mut Vec<String>) -> Repo
     if member.has_manifest {
         match reana_manifest::read_project(&project, &member.shown, &member.target(&census.config)) {
             Ok(declared) => add_declared(&mut repository, &declared, notes),
-            Err(Problem { kind: ProblemKind::NoManifest, .. }) => {}
+            Err(Problem { kind: ProblemKind::NoManifest { .. }, .. }) => {}
             Err(problem) => notes.push(problem.to_string()),
         }
     }

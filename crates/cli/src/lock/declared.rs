@@ -189,7 +189,9 @@ fn project(
         let declared = match reana_manifest::read_project(&project, shown, target) {
             Ok(declared) => declared,
             // a pyproject.toml may be there for its groups alone
-            Err(Problem { kind: ProblemKind::NoManifest, .. }) if !read.groups.is_empty() => return Ok(()),
+            Err(Problem { kind: ProblemKind::NoManifest { .. }, .. }) if !read.groups.is_empty() => {
+                return Ok(());
+            }
             Err(problem) => return Err(Failure::from_problems(&[problem])),
         };
         supports(&declared, target, choice)?;

@@ -111,7 +111,7 @@ impl Known {
             manifests.into_iter().filter(|path| files.exists(path)).map(str::to_owned).collect();
         match read_project(files, prefix, target) {
             Ok(declared) => known.add(&declared),
-            Err(problem) if problem.kind == ProblemKind::NoManifest => {}
+            Err(problem) if matches!(problem.kind, ProblemKind::NoManifest { .. }) => {}
             Err(problem) => {
                 let kind = RefusalKind::Unreadable(problem.kind.to_string());
                 known.unknown.push(Refusal { origin: problem.origin, kind });
