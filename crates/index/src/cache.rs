@@ -312,7 +312,7 @@ impl Body {
     }
 
     /// Says that a part of it is not what was written: the entry goes, and the run will fail.
-    pub(crate) fn is_damaged(&self) {
+    pub(crate) fn mark_damaged(&self) {
         if let Some(place) = &self.place {
             let _ = std::fs::remove_file(&place.path);
             let _ = place.damage.0.set(place.path.clone());

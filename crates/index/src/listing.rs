@@ -260,7 +260,7 @@ impl CompactListing {
 
     fn decode_or_mark(&self, index: usize) -> Vec<Arc<DistFile>> {
         self.decode(index).unwrap_or_else(|| {
-            self.body.is_damaged();
+            self.body.mark_damaged();
             Vec::new()
         })
     }

@@ -1,5 +1,5 @@
-//! What was learnt from sdists, kept under their sha256 (and the project's folder in them): static facts for good and for every target,
-//! evaluated ones for the evaluator's version and for what was consulted of the target.
+//! What was learnt from sdists, kept under their sha256 (and the project's folder in them): static facts for good and for
+//! every target, evaluated ones for the evaluator's version and for what was consulted of the target.
 
 use reana_model::{ExtraName, Grade, Metadata, Origin, PackageName, Requirement, Sha256, Source, Target};
 use rkyv::{Archive, Deserialize, Serialize, rancor};

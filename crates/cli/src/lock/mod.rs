@@ -1,5 +1,6 @@
-//! Making locks: what a component declares (`prepare`, with `declared`, `requirements`, `targets`, `command`), the catalog that it is solved over (`catalog`, with `repositories` and `local`), the
-//! solution as text (`solve`, `pins`), and what is said about it (`report`).
+//! Making locks: what a component declares (`prepare`, with `declared`, `requirements`, `targets`, `command`), the catalog
+//! that it is solved over (`catalog`, with `repositories` and `local`), the solution as text (`solve`, `pins`), and what is
+//! said about it (`report`).
 
 pub(crate) mod build_requirements;
 pub(crate) mod catalog;
