@@ -2,32 +2,20 @@
 
 use clap::Args;
 
-use super::{BuildArgs, Format, IndexArgs, RegistryArgs, TagStyle};
+use super::{InputsArgs, TagStyle};
 
 /// Which images are meant, and what they would be called and built from.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ImageArgs {
-    /// Folders or names of images, a fleet's folder, or `CLUSTER`; without any, the current folder
-    #[arg(value_name = "WHAT")]
-    pub(crate) what: Vec<String>,
     /// How to make the tag of what git says
     #[arg(long, value_enum, default_value_t)]
     pub(crate) style: TagStyle,
     /// The tag, whatever git says
     #[arg(long, value_name = "TAG", conflicts_with = "style")]
     pub(crate) tag: Option<String>,
-    /// How to answer
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
-    /// What the build is told
+    /// Which, and what goes into them; last, since it ends under a heading of its own
     #[command(flatten)]
-    pub(crate) build: BuildArgs,
-    /// How registries are asked
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
-    /// Where packages come from
-    #[command(flatten)]
-    pub(crate) index: IndexArgs,
+    pub(crate) inputs: InputsArgs,
 }
 
 /// `reana-lock guard`

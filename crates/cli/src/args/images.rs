@@ -29,7 +29,7 @@ pub(crate) struct TagArgs {
 }
 
 /// `reana-lock inputs`
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct InputsArgs {
     /// Folders or names of images, a fleet's folder, or `CLUSTER`; without any, the current folder
     #[arg(value_name = "WHAT")]

@@ -1,6 +1,6 @@
 //! `reana-lock check`: whether locks hold, for CI. `compile --check` is the same.
 
-use crate::args::{CheckArgs, CompileArgs, OutputArgs};
+use crate::args::{CheckArgs, CompileArgs};
 use crate::check::{examine, report};
 use crate::commands::compile;
 use crate::doors::env::Env;
@@ -11,9 +11,7 @@ use crate::ui::Ui;
 
 /// Checks what the arguments name. Writes nothing.
 pub(crate) fn run(args: &CheckArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
-    let CheckArgs { what, output_file, format, resolve, index } = args.clone();
-    let output = OutputArgs { output_file, format, check: true, ..OutputArgs::default() };
-    let args = CompileArgs { what, output, resolve, index };
+    let args = CompileArgs::from(args.clone());
     let plan = fleet::discover(&args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
     compile::check_usage(&args, &plan)?;
     plan.notes.iter().for_each(|note| note.tell(ui));

@@ -54,7 +54,7 @@ struct Judged<'c> {
 pub(crate) fn run(args: &GuardArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
     let candidates = Candidates::find(&args.image, env, ui)?;
     let ledgers = ledgers(&candidates, env)?;
-    let seen = ask(&candidates, args.image.index.offline)?;
+    let seen = ask(&candidates, args.image.inputs.index.offline)?;
     let mut judged = Vec::new();
     for (candidate, seen) in candidates.all.iter().zip(seen) {
         let ledger = ledgers.get(&candidate.image.root);
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &GuardArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure>
         }
         judged.push(it);
     }
-    tell(&judged, args.image.format, ui);
+    tell(&judged, args.image.inputs.format, ui);
     let is_wanting = judged.iter().any(|it| it.exit == Exit::Wanting);
     let worst = judged.iter().map(|it| it.exit).max().unwrap_or(Exit::Done);
     // A refusal beats an answer that can't be had (DESIGN decision 9).

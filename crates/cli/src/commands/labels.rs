@@ -12,7 +12,7 @@ use crate::ui::Ui;
 
 /// Prints the labels of what the arguments name.
 pub(crate) fn run(args: &LabelsArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
-    let format = args.image.format;
+    let format = args.image.inputs.format;
     if format == Format::Github {
         return Err(Failure::input("--format github is for checks"));
     }

@@ -15,10 +15,10 @@ use crate::ui::Ui;
 
 /// Records what the arguments name.
 pub(crate) fn run(args: &RecordArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
-    if args.image.format == Format::Github {
+    if args.image.inputs.format == Format::Github {
         return Err(Failure::input("--format github is for checks"));
     }
-    if args.image.index.offline {
+    if args.image.inputs.index.offline {
         return Err(Failure::input(
             "--offline: what was pushed is recorded as its registry tells it, which is not asked",
         ));
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RecordArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure
             }
         }
     }
-    if args.image.format == Format::Json {
+    if args.image.inputs.format == Format::Json {
         ui.data(&format!("{:#}\n", json!({ "images": values })));
     }
     Ok(exit)

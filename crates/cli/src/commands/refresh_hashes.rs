@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use reana_lockfile::with_hashes;
 use serde_json::json;
 
-use crate::args::{CompileArgs, Format, OutputArgs, RefreshHashesArgs};
+use crate::args::{CompileArgs, Format, RefreshHashesArgs};
 use crate::check::examine::{self, Checked, Examined};
 use crate::check::finding::{Code, Finding};
 use crate::check::report;
@@ -26,12 +26,10 @@ struct Refreshed<'c> {
 
 /// Refreshes what the arguments name: all locks or none.
 pub(crate) fn run(args: &RefreshHashesArgs, ui: &Ui, env: &Env) -> Result<Exit, Failure> {
-    if args.format == Format::Github {
+    if args.check.format == Format::Github {
         return Err(Failure::input("--format github is for `check`"));
     }
-    let RefreshHashesArgs { what, output_file, resolve, index, .. } = args.clone();
-    let output = OutputArgs { output_file, ..OutputArgs::default() };
-    let compile_args = CompileArgs { what, output, resolve, index };
+    let compile_args = CompileArgs::from(args.check.clone());
     let plan = fleet::discover(&compile_args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
     compile::check_usage(&compile_args, &plan)?;
     plan.notes.iter().for_each(|note| note.tell(ui));
@@ -39,7 +37,7 @@ pub(crate) fn run(args: &RefreshHashesArgs, ui: &Ui, env: &Env) -> Result<Exit, 
         compile::mend(&plan, ui)?;
     }
     let examined = examine::examine(&plan, &compile_args, ui, env)?;
-    if let Some(exit) = refused(&examined, args.format, ui) {
+    if let Some(exit) = refused(&examined, args.check.format, ui) {
         return exit;
     }
     let mut refreshed = Vec::new();
@@ -115,7 +113,7 @@ fn refresh(checked: &Checked) -> Result<Refreshed<'_>, Failure> {
 }
 
 fn tell(examined: &Examined, refreshed: &[Refreshed<'_>], args: &RefreshHashesArgs, ui: &Ui) {
-    if args.format == Format::Json {
+    if args.check.format == Format::Json {
         let locks: Vec<_> = refreshed.iter().map(json_of).collect();
         let is_written = !args.dry_run && !refreshed.is_empty();
         ui.data(&format!("{:#}\n", json!({ "written": is_written, "findings": [], "locks": locks })));

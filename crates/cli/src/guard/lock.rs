@@ -30,7 +30,7 @@ pub(super) fn refusals(
         units: vec![image.member.unit(&image.config)],
         notes: Vec::new(),
     };
-    let build = &args.build;
+    let build = &args.inputs.build;
     let compile = CompileArgs {
         what: Vec::new(),
         output: OutputArgs::default(),
@@ -40,7 +40,7 @@ pub(super) fn refusals(
             platform: build.platform.clone(),
             ..ResolveArgs::default()
         },
-        index: args.index.clone(),
+        index: args.inputs.index.clone(),
     };
     // What can't be prepared was told when the inputs were gathered, or is none of the lock's business.
     let Ok(Some(prepared)) = prepare::all(&plan, &compile, env).map(|mut all| all.pop()) else {

@@ -70,14 +70,15 @@ impl<'a> Candidates<'a> {
     /// Finds the images and gathers what goes into them.
     pub(crate) fn find(args: &'a ImageArgs, env: &'a Env, ui: &Ui) -> Result<Self, Failure> {
         let (images, notes) =
-            images::images(&args.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
+            images::images(&args.inputs.what, &env.cwd).map_err(|error| Failure::from_fleet(&error))?;
         notes.iter().for_each(|note| ui.detail(&note.to_string()));
-        let cache = registry::cache_folder(args.index.no_cache, args.index.cache_dir.as_deref(), env);
-        let clients = Clients::new(&args.registry, cache, env);
+        let cache =
+            registry::cache_folder(args.inputs.index.no_cache, args.inputs.index.cache_dir.as_deref(), env);
+        let clients = Clients::new(&args.inputs.registry, cache, env);
         let gathered = {
             let asked = |config: &Config, image: &Reference| clients.base_digest(config, image);
-            let lookup: &Lookup<'_> = if args.index.offline { &inputs::unasked } else { &asked };
-            let question = Question { args: &args.build, index: &args.index, lookup };
+            let lookup: &Lookup<'_> = if args.inputs.index.offline { &inputs::unasked } else { &asked };
+            let question = Question { args: &args.inputs.build, index: &args.inputs.index, lookup };
             inputs::inputs_of(&images, &question, env, ui)?
         };
         let mut all = Vec::new();
